@@ -1,0 +1,14 @@
+//! The scheduler's decisions. Pure: a [`Snapshot`](snapshot::Snapshot) and a pod in, an
+//! [`Outcome`](outcome::Outcome) of facts out; no file, clock, sentence or release in between.
+
+pub mod cycle;
+pub mod filters;
+pub mod framework;
+mod node_order;
+pub mod node_view;
+pub mod nominated;
+pub mod outcome;
+pub mod preemption;
+pub mod registry;
+pub mod requests;
+pub mod snapshot;

@@ -1,0 +1,155 @@
+//! A node during one pass of filters: the snapshot's node, with pods put on and taken off.
+
+use super::snapshot::{self, NodeInfo, PortKey, Snapshot};
+use crate::model::cluster::Cluster;
+use crate::model::id::{LabelSetId, NodeId, PodId};
+use crate::model::labels::LabelPairs;
+use crate::model::node::Node;
+use crate::model::resources::Resources;
+
+/// A node during one dry run or one filter pass. Invariant: `requested` is the sum over the pods present; without edits
+/// the view owns nothing.
+#[derive(Clone, Debug)]
+pub struct NodeView<'a> {
+    /// The snapshot.
+    pub snapshot: &'a Snapshot,
+    /// The snapshot's node.
+    pub info: &'a NodeInfo,
+    edits: Option<Box<Edits>>,
+}
+
+#[derive(Clone, Debug)]
+struct Edits {
+    requested: Resources,
+    /// A bit per position in `info.pods`.
+    removed: Vec<u64>,
+    removed_count: usize,
+    added: Vec<PodId>,
+    used_ports: Vec<PortKey>,
+}
+
+impl<'a> NodeView<'a> {
+    /// The node as the snapshot has it.
+    pub fn new(snapshot: &'a Snapshot, node: NodeId) -> Self {
+        NodeView { snapshot, info: snapshot.info(node), edits: None }
+    }
+
+    /// The node.
+    #[inline]
+    pub fn node_id(&self) -> NodeId {
+        self.info.node
+    }
+
+    /// The cluster.
+    #[inline]
+    pub fn cluster(&self) -> &'a Cluster {
+        &self.snapshot.cluster
+    }
+
+    /// The node object.
+    #[inline]
+    pub fn node(&self) -> &'a Node {
+        self.cluster().node(self.info.node)
+    }
+
+    /// Labels of the node.
+    #[inline]
+    pub fn labels(&self) -> &'a LabelPairs {
+        self.cluster().node_labels(self.info.node)
+    }
+
+    /// The label set of the node.
+    pub fn label_set(&self) -> LabelSetId {
+        self.node().labels
+    }
+
+    /// What the pods present ask for.
+    #[inline]
+    pub fn requested(&self) -> &Resources {
+        self.edits.as_ref().map_or(&self.info.requested, |edits| &edits.requested)
+    }
+
+    /// How many pods are present.
+    pub fn pod_count(&self) -> usize {
+        self.edits
+            .as_ref()
+            .map_or(self.info.pods.len(), |edits| self.info.pods.len() - edits.removed_count + edits.added.len())
+    }
+
+    /// The pods present: those of the snapshot in its order, then those put on.
+    pub fn pods(&self) -> impl Iterator<Item = PodId> + '_ {
+        let edits = self.edits.as_deref();
+        let stays = move |at: usize| edits.is_none_or(|it| !it.is_removed(at));
+        let kept = self.info.pods.iter().enumerate().filter(move |(at, _)| stays(*at)).map(|(_, pod)| *pod);
+        kept.chain(edits.map_or(&[][..], |it| &it.added).iter().copied())
+    }
+
+    /// The host ports in use.
+    pub fn used_ports(&self) -> &[PortKey] {
+        self.edits.as_ref().map_or(&self.info.used_ports, |edits| &edits.used_ports)
+    }
+
+    /// Puts a pod on the node: one taken off before comes back to its place, any other is put at the end.
+    pub fn add(&mut self, pod: PodId) {
+        let snapshot = self.snapshot;
+        let slot = self.slot(pod);
+        let edits = self.edits();
+        match slot {
+            Some(at) if edits.is_removed(at) => {
+                edits.removed[at / 64] &= !(1 << (at % 64));
+                edits.removed_count -= 1;
+            }
+            Some(_) | None => edits.added.push(pod),
+        }
+        edits.requested.add(snapshot.footprint(pod));
+        for key in snapshot::ports_of(&snapshot.cluster, pod, &snapshot.behavior) {
+            if !edits.used_ports.contains(&key) {
+                edits.used_ports.push(key);
+            }
+        }
+    }
+
+    /// Takes a pod off the node. A host port that another pod holds as well is free then, as upstream's set has it.
+    pub fn remove(&mut self, pod: PodId) {
+        let snapshot = self.snapshot;
+        let slot = self.slot(pod);
+        let edits = self.edits();
+        if let Some(at) = edits.added.iter().position(|it| *it == pod) {
+            edits.added.remove(at);
+        } else if let Some(at) = slot
+            && !edits.is_removed(at)
+        {
+            edits.removed[at / 64] |= 1 << (at % 64);
+            edits.removed_count += 1;
+        } else {
+            return;
+        }
+        edits.requested.subtract(snapshot.footprint(pod));
+        for key in snapshot::ports_of(&snapshot.cluster, pod, &snapshot.behavior) {
+            edits.used_ports.retain(|it| *it != key);
+        }
+    }
+
+    fn slot(&self, pod: PodId) -> Option<usize> {
+        self.info.pods.binary_search(&pod).ok()
+    }
+
+    fn edits(&mut self) -> &mut Edits {
+        let info = self.info;
+        self.edits.get_or_insert_with(|| {
+            Box::new(Edits {
+                requested: info.requested.clone(),
+                removed: vec![0; info.pods.len().div_ceil(64)],
+                removed_count: 0,
+                added: Vec::new(),
+                used_ports: info.used_ports.clone(),
+            })
+        })
+    }
+}
+
+impl Edits {
+    fn is_removed(&self, at: usize) -> bool {
+        self.removed[at / 64] & (1 << (at % 64)) != 0
+    }
+}

@@ -1,0 +1,1 @@
+//! Preemption: DefaultPreemption's PostFilter. Upstream: `framework/preemption`, `plugins/defaultpreemption`.

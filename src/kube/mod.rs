@@ -1,0 +1,10 @@
+//! What differs between releases: the only place where a release is compared.
+//!
+//! A [`Release`](release::Release) with its [`Gates`](gates::Gates) resolves once to a
+//! [`Behavior`](behavior::Behavior): one field per observable difference. The engine asks behaviour, never a version.
+
+pub mod behavior;
+pub mod gates;
+pub mod plugin;
+pub mod profile;
+pub mod release;

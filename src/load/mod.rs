@@ -1,0 +1,1 @@
+//! Documents to cluster. The only module that knows k8s-openapi.

@@ -1,0 +1,1 @@
+//! Our words: outcomes to tables and JSON.

@@ -1,0 +1,6 @@
+//! Bytes to documents: files, folders and standard input become JSON texts of one object each.
+//!
+//! `files` opens, `split` finds the objects. Nothing here knows scheduling; a document is not yet read.
+
+pub mod files;
+pub mod split;

@@ -1,0 +1,1 @@
+//! Upstream's words: rejections to the sentences of `FailedScheduling`, by behaviour.
