@@ -4,6 +4,7 @@
 pub mod cycle;
 pub mod filters;
 pub mod framework;
+pub(crate) mod node_match;
 mod node_order;
 pub mod node_view;
 pub mod nominated;

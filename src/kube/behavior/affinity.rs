@@ -1,6 +1,7 @@
 //! InterPodAffinity, NodeAffinity, tolerations.
 
 use super::behaviors;
+use crate::kube::gates::Gate;
 
 behaviors! {
     /// InterPodAffinity, NodeAffinity, tolerations.
@@ -12,6 +13,14 @@ behaviors! {
             /// Affinity, anti-affinity, existing pods' anti-affinity.
             AffinityFirst,
         } = |r, _g| if r.since(19) { AffinityFirst } else { ExistingFirst },
+            proof "";
+        /// What the toleration operators `Lt` and `Gt` do. Upstream: `api/core/v1/toleration.go`.
+        toleration_comparisons: TolerationComparisons {
+            /// Nothing: such a toleration tolerates no taint.
+            Unknown,
+            /// They compare integers.
+            Integers,
+        } = |_r, g| if g.on(Gate::TaintTolerationComparisonOperators) { Integers } else { Unknown },
             proof "";
     }
 }
