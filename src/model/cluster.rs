@@ -116,6 +116,34 @@ impl Kind {
         Kind::PodGroup,
         Kind::Event,
     ];
+
+    /// The kind as Kubernetes writes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Node => "Node",
+            Kind::Pod => "Pod",
+            Kind::PodDisruptionBudget => "PodDisruptionBudget",
+            Kind::PriorityClass => "PriorityClass",
+            Kind::Namespace => "Namespace",
+            Kind::PersistentVolume => "PersistentVolume",
+            Kind::PersistentVolumeClaim => "PersistentVolumeClaim",
+            Kind::StorageClass => "StorageClass",
+            Kind::CsiNode => "CSINode",
+            Kind::CsiDriver => "CSIDriver",
+            Kind::CsiStorageCapacity => "CSIStorageCapacity",
+            Kind::VolumeAttachment => "VolumeAttachment",
+            Kind::Service => "Service",
+            Kind::ReplicationController => "ReplicationController",
+            Kind::ReplicaSet => "ReplicaSet",
+            Kind::StatefulSet => "StatefulSet",
+            Kind::ResourceClaim => "ResourceClaim",
+            Kind::ResourceSlice => "ResourceSlice",
+            Kind::DeviceClass => "DeviceClass",
+            Kind::DeviceTaintRule => "DeviceTaintRule",
+            Kind::PodGroup => "PodGroup",
+            Kind::Event => "Event",
+        }
+    }
 }
 
 /// What a dump holds of a kind.
