@@ -86,6 +86,8 @@ pub struct Problem {
     pub offset: Option<u64>,
     /// Line in the file, from 1.
     pub line: Option<u64>,
+    /// Column in the line, in bytes from 1.
+    pub column: Option<u64>,
     /// The object, such as `Pod shop/web-0`.
     pub object: Option<String>,
     /// What to do.
@@ -95,6 +97,15 @@ pub struct Problem {
 impl Problem {
     /// A problem without a place.
     pub fn new(code: ProblemCode, message: impl Into<String>) -> Self {
-        Problem { code, message: message.into(), path: None, offset: None, line: None, object: None, help: None }
+        Problem {
+            code,
+            message: message.into(),
+            path: None,
+            offset: None,
+            line: None,
+            column: None,
+            object: None,
+            help: None,
+        }
     }
 }

@@ -3,4 +3,5 @@
 //! `files` opens, `split` finds the objects. Nothing here knows scheduling; a document is not yet read.
 
 pub mod files;
+mod map;
 pub mod split;
