@@ -5,3 +5,5 @@
 pub mod files;
 mod map;
 pub mod split;
+pub mod yaml;
+mod yaml_scalar;
