@@ -1,5 +1,8 @@
 //! preempt-audit: see the library's documentation.
 
-fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+use preempt_audit::cli;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run(std::env::args_os(), &mut cli::io::Io::of_process()).into()
 }

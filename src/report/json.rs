@@ -1,0 +1,452 @@
+//! The reports for programs: a contract. Fields may be added, never renamed or given another type.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What every report's `apiVersion` says.
+pub const API_VERSION: &str = "preempt-audit/v1";
+
+/// What `explain -o json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExplainReport<Pods> {
+    /// `preempt-audit/v1`.
+    pub api_version: &'static str,
+    /// `ExplainReport`.
+    pub kind: &'static str,
+    /// The program.
+    pub tool: Tool,
+    /// The scheduler whose decisions these are.
+    pub scheduler: Scheduler,
+    /// The files that were read.
+    pub inputs: Vec<Input>,
+    /// What the files hold of each kind of object.
+    pub coverage: Vec<CoverageRow>,
+    /// Time of the dump: a manifest's, the one given, else the newest time that any object carries. RFC 3339.
+    pub as_of: Option<String>,
+    /// Trouble in the input.
+    pub problems: Vec<ProblemRow>,
+    /// One answer for each pod asked for, in the order asked.
+    pub pods: Pods,
+}
+
+/// The program that made the report.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Tool {
+    /// `preempt-audit`.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+}
+
+impl Tool {
+    /// This program.
+    pub const THIS: Tool = Tool { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") };
+}
+
+/// The scheduler whose decisions a report tells.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Scheduler {
+    /// The release, such as `1.34.1`.
+    pub version: String,
+    /// Where the release comes from.
+    pub version_from: VersionFrom,
+    /// `schedulerName` of the profile.
+    pub profile: String,
+    /// What was taken for granted.
+    pub assumptions: Vec<String>,
+}
+
+/// Where a release comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum VersionFrom {
+    /// The command line.
+    Flag,
+    /// A scheduler configuration.
+    Config,
+    /// The dump.
+    Dump,
+    /// Nowhere: the newest known release.
+    Default,
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Input {
+    /// As it was given or found.
+    pub path: String,
+    /// Its size on disk.
+    pub bytes: u64,
+    /// When it was written, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modified: Option<String>,
+    /// Of files up to 64 MB, and of larger ones where `--digest` was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+/// What the files hold of one kind.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CoverageRow {
+    /// The kind.
+    pub kind: &'static str,
+    /// Whether it is there.
+    pub state: State,
+    /// How many objects were read.
+    pub objects: u64,
+    /// How many objects were damaged and left out.
+    pub rejected: u64,
+}
+
+/// What the files hold of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// At least one object.
+    Present,
+    /// An empty list: the cluster had none.
+    Empty,
+    /// Nothing: the cluster may have any number.
+    Absent,
+    /// A list that goes on elsewhere.
+    Truncated,
+    /// Objects that could not be read.
+    Rejected,
+}
+
+/// Trouble in the input.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ProblemRow {
+    /// Such as `PA0107`: see `explain-code`.
+    pub code: &'static str,
+    /// `error`, `warning` or `note`.
+    pub severity: String,
+    /// What is wrong.
+    pub message: String,
+    /// The file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Byte in the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// Line in the file, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+/// What came of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PodOutcome {
+    /// It fits without preemption.
+    Feasible,
+    /// It gets a nominated node; victims are evicted there.
+    Nominated,
+    /// Preemption might help on some nodes, and does on none.
+    NoCandidates,
+    /// Preemption cannot help on any node.
+    NoPotentialNodes,
+    /// It may not preempt.
+    Ineligible,
+    /// It is held before the queue.
+    Gated,
+    /// No profile of this scheduler schedules it.
+    OtherScheduler,
+    /// It is being deleted.
+    Deleting,
+    /// It is finished.
+    Terminal,
+    /// It has a node.
+    Bound,
+    /// The attempt ends with an error.
+    Error,
+    /// The input does not hold it.
+    NotFound,
+}
+
+/// The answer for one pod.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PodReport {
+    /// `namespace/name`.
+    pub pod: String,
+    /// Its priority, as the scheduler reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    /// What came of it.
+    pub outcome: PodOutcome,
+    /// The text of FailedScheduling before the preemption part, or why the pod is held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The preemption part of FailedScheduling, when no node is nominated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub post_filter_message: Option<String>,
+    /// The internal error that ended the attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Whether it may preempt; absent where nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eligible: Option<bool>,
+    /// Why it may not, in upstream's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ineligible_reason: Option<String>,
+    /// The node of a pod that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// Names near the one asked for, of a pod that is not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suggestions: Vec<String>,
+    /// What each node said, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub nodes: BTreeMap<String, Status>,
+    /// Nodes where preemption might help, in the scheduler's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub potential_nodes: Vec<String>,
+    /// Nodes where it does, in the scheduler's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<CandidateRow>,
+    /// Potential nodes where it does not, and why, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub dry_run: BTreeMap<String, Status>,
+    /// The nomination.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nominated: Option<NominatedRow>,
+    /// Victims of the nominated node, in the scheduler's order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub victims: Vec<VictimRow>,
+    /// Budgets that the victims of the nominated node violate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pdbs_violated: Vec<PdbViolationRow>,
+    /// Pods of lower priority that lose their nomination.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cleared_nominations: Vec<String>,
+    /// What the scheduler does next, in its order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub actions: Vec<Action>,
+    /// How sure the answer is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certainty: Option<CertaintyRow>,
+    /// What the dump lacks and the answer touches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gaps: Vec<GapRow>,
+}
+
+/// A node's status.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Status {
+    /// `Success`, `Unschedulable`, `UnschedulableAndUnresolvable`, `Error`; empty where the release records none.
+    pub code: &'static str,
+    /// The plugin; absent where the framework speaks or several are merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<&'static str>,
+    /// Upstream's sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+}
+
+/// A node together with its victims.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CandidateRow {
+    /// The node.
+    pub node: String,
+    /// How many evictions violate a budget.
+    pub pdb_violations: i64,
+    /// Priority of the first victim, which the scheduler takes for the highest.
+    pub highest_victim_priority: i64,
+    /// Sum over the victims of priority + 2^31.
+    pub priority_sum: i64,
+    /// Earliest start among the victims of the highest priority; null is a pod that has not started.
+    pub earliest_start_time: Option<String>,
+    /// In the scheduler's order.
+    pub victims: Vec<VictimRow>,
+    /// Pods of lower priority that may stay.
+    pub reprieved: Vec<String>,
+    /// The criterion on which it lost; null for the nominated node and its equals.
+    pub lost_on: Option<CriterionName>,
+}
+
+/// A victim.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VictimRow {
+    /// `namespace/name`.
+    pub pod: String,
+    /// Its priority.
+    pub priority: i32,
+    /// When it started; null if it has not.
+    pub start_time: Option<String>,
+    /// `Kind/name` of its controller.
+    pub owner: Option<String>,
+    /// Budgets that match it.
+    pub pdbs: Vec<PdbChargeRow>,
+    /// What rejected the pod when this victim was put back, in upstream's words.
+    pub kept_out_by: Option<String>,
+    /// It is being deleted already.
+    pub terminating: bool,
+    /// Pods, equal in importance, that may stand in its place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub equals: Vec<String>,
+    /// Further pods of its pod group, evicted with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub group: Vec<String>,
+}
+
+/// What a victim costs a budget.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PdbChargeRow {
+    /// `namespace/name`.
+    pub name: String,
+    /// Disruptions it allows, before any victim.
+    pub allowed: i64,
+    /// Whether this victim takes it below zero.
+    pub violated: bool,
+    /// The budget has counted this pod's disruption already (`disruptedPods`).
+    pub already_disrupted: bool,
+}
+
+/// A budget that is violated.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PdbViolationRow {
+    /// `namespace/name`.
+    pub name: String,
+    /// Disruptions it allows.
+    pub allowed: i64,
+    /// The victims it does not cover.
+    pub victims: Vec<String>,
+    /// By how many it is exceeded.
+    pub by: i64,
+}
+
+/// The criteria by which the scheduler chooses among candidates, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CriterionName {
+    /// Fewest PDB violations.
+    PdbViolations,
+    /// Lowest priority of the most important victim.
+    HighestPriority,
+    /// Smallest sum of priorities.
+    PrioritySum,
+    /// Fewest victims.
+    VictimCount,
+    /// Latest start of the most important victim.
+    LatestStart,
+}
+
+/// The nomination.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NominatedRow {
+    /// The canonical answer: the first of the tied nodes in the scheduler's order.
+    pub node: String,
+    /// Nodes that are equal to the last criterion when every potential node is tried, by name.
+    pub one_of: Vec<String>,
+    /// What left them alone; null for an only candidate, or where all are equal.
+    pub decided_by: Option<CriterionName>,
+    /// Every node that a scheduling cycle may nominate, most likely first.
+    pub outcomes: Vec<PossibleRow>,
+}
+
+/// One possible nomination.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PossibleRow {
+    /// The node.
+    pub node: String,
+    /// In which share of the draws; 0 where only parallel workers that overshoot the limit reach it.
+    pub share: f64,
+    /// The victims where they differ from the candidate's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub victims: Option<Vec<VictimRow>>,
+    /// The violations where they differ from the candidate's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pdb_violations: Option<i64>,
+}
+
+/// Something the scheduler does.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub enum Action {
+    /// Writes a condition or a field of a pod's status.
+    Patch {
+        /// The pod.
+        pod: String,
+        /// What it writes.
+        what: String,
+    },
+    /// Deletes a victim.
+    Delete {
+        /// The pod.
+        pod: String,
+        /// Its grace period in seconds.
+        #[serde(rename = "gracePeriodSeconds")]
+        grace_period_seconds: Option<i64>,
+    },
+    /// Writes an event.
+    Event {
+        /// The pod it is about.
+        pod: String,
+        /// Its reason.
+        reason: &'static str,
+        /// Its text.
+        message: String,
+    },
+    /// Sets `status.nominatedNodeName`.
+    Nomination {
+        /// The pod.
+        pod: String,
+        /// The node.
+        node: String,
+    },
+    /// Clears `status.nominatedNodeName`.
+    Clear {
+        /// The pod.
+        pod: String,
+    },
+}
+
+/// How sure an answer is.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CertaintyRow {
+    /// Whether every run of the scheduler answers so.
+    pub level: Level,
+    /// Why not.
+    pub causes: Vec<String>,
+}
+
+/// How sure an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Level {
+    /// Every run of the scheduler answers so.
+    Certain,
+    /// One of several answers, all of which are given.
+    OneOf,
+    /// The dump lacks something on which the answer depends.
+    Undetermined,
+}
+
+/// Something that the dump lacks.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GapRow {
+    /// The kind of object that is missing.
+    pub kind: &'static str,
+    /// The plugin that it blinds.
+    pub plugin: &'static str,
+    /// The object, if it has a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<String>,
+    /// What it changes.
+    pub effect: String,
+}
