@@ -1,1 +1,147 @@
-//! Upstream's words: rejections to the sentences of `FailedScheduling`, by behaviour.
+//! Upstream's sentences: what a scheduler of one release says, word for word, of the facts in an [`Outcome`].
+
+mod message;
+mod reasons;
+mod victim;
+
+pub use victim::{Condition, event_text, victim_condition, victim_event};
+
+use crate::engine::framework::{Code, Fault, NodeStatus, Rejection, Verdict};
+use crate::engine::outcome::{DryRunFailure, Outcome};
+use crate::engine::snapshot::Snapshot;
+use crate::kube::behavior::{Behavior, NoVictimsText};
+use crate::model::cluster::Cluster;
+use crate::model::id::NodeId;
+
+/// The sentences about one pod's outcome.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a> {
+    snapshot: &'a Snapshot,
+    outcome: &'a Outcome,
+}
+
+/// A status as upstream keeps it. Upstream: `framework.Status`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusWords {
+    /// The name of the code; empty where the release records no status.
+    pub code: &'static str,
+    /// The plugin; `PreFilter` for a node to which the pod is not narrowed, empty for none.
+    pub plugin: &'static str,
+    /// The reasons.
+    pub reasons: Vec<String>,
+}
+
+impl StatusWords {
+    const UNRECORDED: StatusWords = StatusWords { code: "", plugin: "", reasons: Vec::new() };
+}
+
+impl<'a> Words<'a> {
+    /// The sentences about an outcome, computed on this snapshot.
+    pub fn new(snapshot: &'a Snapshot, outcome: &'a Outcome) -> Self {
+        Words { snapshot, outcome }
+    }
+
+    fn cluster(&self) -> &'a Cluster {
+        &self.snapshot.cluster
+    }
+
+    fn behavior(&self) -> &'a Behavior {
+        &self.snapshot.behavior
+    }
+
+    fn pod_name(&self) -> &'a str {
+        self.cluster().text(self.cluster().pod(self.outcome.pod).name)
+    }
+
+    fn pod_namespace(&self) -> &'a str {
+        self.cluster().namespace_name(self.cluster().pod(self.outcome.pod).namespace)
+    }
+
+    /// What the filter phase recorded of a node.
+    pub fn node(&self, node: NodeId) -> StatusWords {
+        match self.outcome.nodes.get(node.index()) {
+            Some(Some(status)) => self.status(status, node),
+            Some(None) | None => StatusWords {
+                plugin: if self.outcome.narrowed_by.is_empty() { "" } else { "PreFilter" },
+                ..StatusWords::UNRECORDED
+            },
+        }
+    }
+
+    /// What the dry run of a potential node recorded.
+    pub fn dry_run(&self, failure: &DryRunFailure, node: NodeId) -> StatusWords {
+        let no_victims = self.behavior().texts.no_victims;
+        if no_victims == NoVictimsText::Untold {
+            return StatusWords::UNRECORDED;
+        }
+        match failure {
+            DryRunFailure::NoVictims => StatusWords {
+                code: code_name(Code::Unresolvable),
+                plugin: "",
+                reasons: vec![match no_victims {
+                    NoVictimsText::OnNode => {
+                        let node = self.cluster().text(self.cluster().node(node).name);
+                        format!("No victims found on node {node} for preemptor pod {}", self.pod_name())
+                    }
+                    NoVictimsText::IncomingPod | NoVictimsText::Untold => {
+                        "No preemption victims found for incoming pod".to_owned()
+                    }
+                }],
+            },
+            DryRunFailure::Rejected(status) => self.status(status, node),
+            DryRunFailure::NoVictimNeeded | DryRunFailure::UnpreparedHook(_) => {
+                StatusWords { code: "Error", plugin: "", reasons: vec![self.dry_run_error(failure, node)] }
+            }
+        }
+    }
+
+    /// A verdict on a node in words.
+    pub fn status(&self, status: &NodeStatus, node: NodeId) -> StatusWords {
+        match &status.verdict {
+            Verdict::Fits => StatusWords { code: "Success", plugin: "", reasons: Vec::new() },
+            Verdict::Rejects(first, code) => {
+                let all = std::iter::once(first).chain(&status.more);
+                let named = if *code == Code::Unresolvable && !status.more.is_empty() {
+                    all.clone().find(|it| reasons::unresolvable_when_merged(it)).unwrap_or(first)
+                } else {
+                    first
+                };
+                StatusWords {
+                    code: code_name(*code),
+                    plugin: plugin_name(named),
+                    reasons: all.flat_map(|it| self.reasons(it, Some(node))).collect(),
+                }
+            }
+            Verdict::Faults(fault) => {
+                StatusWords { code: "Error", plugin: "", reasons: vec![self.fault_on_node(fault)] }
+            }
+        }
+    }
+
+    /// An internal error that ended the attempt.
+    pub fn fault(&self, fault: &Fault) -> String {
+        reasons::fault(self, fault)
+    }
+
+    fn fault_on_node(&self, fault: &Fault) -> String {
+        reasons::fault_on_node(self, fault)
+    }
+
+    /// The reasons of a rejection; the node is needed for those that name something of it.
+    pub fn reasons(&self, rejection: &Rejection, node: Option<NodeId>) -> Vec<String> {
+        reasons::of(self, rejection, node)
+    }
+}
+
+/// Upstream's name of a code.
+pub fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Unschedulable => "Unschedulable",
+        Code::Unresolvable => "UnschedulableAndUnresolvable",
+    }
+}
+
+/// The plugin that rejects; `PreFilter` for the framework's own narrowing.
+pub fn plugin_name(rejection: &Rejection) -> &'static str {
+    rejection.plugin().map_or("PreFilter", crate::kube::plugin::Plugin::name)
+}
