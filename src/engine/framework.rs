@@ -360,6 +360,11 @@ pub enum Fault {
     UnboundImmediateClaims,
     /// A selector cannot be parsed (1.18, 1.19).
     UnparsableAffinity,
+    /// A plugin whose PreFilter never ran has no state to filter with.
+    StateMissing {
+        /// The plugin.
+        plugin: Plugin,
+    },
     /// The scheduler of that release crashes here.
     Panics,
 }

@@ -103,5 +103,45 @@ behaviors! {
             HoldBack,
         } = |_r, g| if g.on(Gate::PodSchedulingReadiness) { HoldBack } else { Ignored },
             proof "";
+
+        /// What happens to a pod's nomination when the attempt ends with an error. Upstream: `scheduler.go`,
+        /// `schedule_one.go` handleSchedulingFailure.
+        nomination_after_error: NominationAfterError {
+            /// It stays.
+            Stays,
+            /// It is cleared.
+            Clears,
+        } = |r, g| if r.since(23) && !(r.minor == 34 && g.on(Gate::NominatedNodeNameForExpectation)) { Clears } else { Stays },
+            proof "";
+
+        /// What happens to a pod's nomination when the profile has no PostFilter plugin. Upstream: `schedule_one.go`.
+        nomination_without_post_filter: NominationWithoutPostFilter {
+            /// It stays.
+            Remains,
+            /// It is cleared.
+            Vanishes,
+        } = |r, _g| if r.since(35) { Vanishes } else { Remains },
+            proof "";
+
+        /// Whether the nomination of a pod that a gate holds reserves anything. Upstream: `backend/queue/scheduling_queue.go`.
+        gated_nomination: GatedNomination {
+            /// It does.
+            Reserves,
+            /// It does not: such a pod is not registered when it is first seen.
+            Unregistered,
+        } = |r, g| if r.since(37) || !g.on(Gate::PodSchedulingReadiness) { Reserves } else { Unregistered },
+            proof "";
+
+        /// What the PostFilter of DynamicResources does for a pod whose claims it cannot help.
+        /// Upstream: `dynamicresources/dynamicresources.go` PostFilter.
+        claims_post_filter: ClaimsPostFilter {
+            /// It gives a reason, and fails where its PreFilter never ran.
+            GivesReason,
+            /// The same, but only for pods that have claims.
+            GivesReasonToClaimants,
+            /// It gives no reason, and fails where its PreFilter never ran.
+            Silent,
+        } = |r, _g| if r.since(37) { Silent } else if r.minor == 33 { GivesReasonToClaimants } else { GivesReason },
+            proof "";
     }
 }
