@@ -98,6 +98,11 @@ pub trait PodFilter: Send + Sync {
         let _ = (pod, view);
     }
 
+    /// The internal error that a hook met, if one did: the attempt ends with it. To be asked after the hooks.
+    fn hook_fault(&self) -> Option<Fault> {
+        None
+    }
+
     /// A copy with state of its own, for one node's dry run. Only called where [`PodFilter::has_hooks`] is true.
     fn fork<'s>(&'s self) -> Box<dyn PodFilter + 's>;
 }
@@ -358,13 +363,15 @@ pub enum Fault {
     },
     /// A claim is unbound although its class binds at once (1.18).
     UnboundImmediateClaims,
-    /// A selector cannot be parsed (1.18, 1.19).
+    /// A selector of the pod's affinity, or of an existing pod's anti-affinity, cannot be parsed (1.18).
     UnparsableAffinity,
     /// A plugin whose PreFilter never ran has no state to filter with.
     StateMissing {
         /// The plugin.
         plugin: Plugin,
     },
+    /// A selector of the pod's spread constraints cannot be parsed.
+    UnparsableSpread,
     /// The scheduler of that release crashes here.
     Panics,
 }

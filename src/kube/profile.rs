@@ -3,6 +3,7 @@
 use super::gates::{Gate, Gates};
 use super::plugin::Plugin;
 use super::release::Release;
+use crate::model::affinity::InclusionPolicy;
 use crate::model::id::Symbol;
 use crate::model::selector::NodeSelector;
 
@@ -151,6 +152,12 @@ pub struct DefaultSpreadConstraint {
     pub max_skew: i64,
     /// `topologyKey`.
     pub topology_key: Symbol,
+    /// `minDomains`.
+    pub min_domains: Option<i64>,
+    /// `nodeAffinityPolicy`.
+    pub node_affinity_policy: Option<InclusionPolicy>,
+    /// `nodeTaintsPolicy`.
+    pub node_taints_policy: Option<InclusionPolicy>,
 }
 
 /// DefaultPreemptionArgs.

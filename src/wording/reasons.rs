@@ -157,6 +157,7 @@ pub(super) fn fault(words: &Words<'_>, fault: &Fault) -> String {
         Fault::Class { class: None } => "PersistentVolumeClaim had no pv name and storageClass name".to_owned(),
         Fault::UnboundImmediateClaims => UNBOUND_IMMEDIATE.to_owned(),
         Fault::UnparsableAffinity => "parsing pod".to_owned(),
+        Fault::UnparsableSpread => "obtaining pod's hard topology spread constraints".to_owned(),
         Fault::StateMissing { plugin } => format!("reading \"PreFilter{}\" from cycleState: not found", plugin.name()),
         Fault::Panics => "the scheduler of this release crashes here".to_owned(),
     }
@@ -182,6 +183,7 @@ pub(super) fn fault_on_node(words: &Words<'_>, on_node: &Fault) -> String {
         | Fault::Class { .. }
         | Fault::UnboundImmediateClaims
         | Fault::UnparsableAffinity
+        | Fault::UnparsableSpread
         | Fault::StateMissing { .. }
         | Fault::Panics => fault(words, on_node),
     }
