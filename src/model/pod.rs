@@ -141,7 +141,9 @@ pub struct ContainerRequests {
 pub struct ContainerResizeStatus {
     /// `allocatedResources`; `None` where absent.
     pub allocated: Option<ResourceList>,
-    /// `resources.requests`; `None` where `resources` is absent (an empty list where only `requests` is).
+    /// `resources` is there, with or without `requests`.
+    pub resources_present: bool,
+    /// `resources.requests`; `None` where absent.
     pub actuated: Option<ResourceList>,
 }
 
@@ -154,7 +156,9 @@ pub struct ResizeStatus {
     pub resize_field_infeasible: bool,
     /// `status.allocatedResources` of the pod.
     pub allocated: Option<ResourceList>,
-    /// `status.resources.requests` of the pod; `Some(empty)` where `status.resources` is there without requests.
+    /// `status.resources` of the pod is there, with or without `requests`.
+    pub resources_present: bool,
+    /// `status.resources.requests` of the pod; `None` where absent.
     pub actuated: Option<ResourceList>,
 }
 
