@@ -233,8 +233,10 @@ pub enum Rejection {
         /// The driver.
         driver: Symbol,
     },
-    /// NodeVolumeLimits: `looking up PVC ns/name: persistentvolumeclaim "name" not found`.
+    /// NodeVolumeLimits and the legacy limits: `looking up PVC ns/name: persistentvolumeclaim "name" not found`.
     LimitsClaimMissing {
+        /// Which of the limit plugins.
+        plugin: Plugin,
         /// The claim, in the pod's namespace.
         claim: Symbol,
     },
@@ -286,6 +288,11 @@ pub enum Rejection {
     ClaimWithoutClass,
     /// VolumeZone: the claim's class does not exist.
     ClassMissing {
+        /// The class.
+        class: Symbol,
+    },
+    /// VolumeZone: the claim's class says no binding mode: `VolumeBindingMode not set for StorageClass "name"`.
+    ClassWithoutMode {
         /// The class.
         class: Symbol,
     },
@@ -363,6 +370,21 @@ pub enum Fault {
     },
     /// A claim is unbound although its class binds at once (1.18).
     UnboundImmediateClaims,
+    /// A claim's selector cannot be parsed.
+    UnparsableClaimSelector {
+        /// The claim.
+        claim: Symbol,
+    },
+    /// A claim names a VolumeAttributesClass and the feature is off (1.31 … 1.33).
+    VolumeAttributesClassOff {
+        /// The claim.
+        claim: Symbol,
+    },
+    /// An in-tree volume cannot be translated to CSI.
+    UntranslatableVolume {
+        /// The PersistentVolume, or the name within the pod.
+        volume: Symbol,
+    },
     /// A selector of the pod's affinity, or of an existing pod's anti-affinity, cannot be parsed (1.18).
     UnparsableAffinity,
     /// A plugin whose PreFilter never ran has no state to filter with.
@@ -412,8 +434,10 @@ impl Rejection {
             Rejection::HostPorts => Plugin::NodePorts,
             Rejection::Insufficient { .. } | Rejection::SidecarsDisabled => Plugin::NodeResourcesFit,
             Rejection::DiskConflict | Rejection::ReadWriteOncePodConflict => Plugin::VolumeRestrictions,
-            Rejection::MaxVolumeCount { plugin } | Rejection::ClaimMissing { plugin, .. } => *plugin,
-            Rejection::DriverNotInstalled { .. } | Rejection::LimitsClaimMissing { .. } => Plugin::NodeVolumeLimits,
+            Rejection::MaxVolumeCount { plugin }
+            | Rejection::ClaimMissing { plugin, .. }
+            | Rejection::LimitsClaimMissing { plugin, .. } => *plugin,
+            Rejection::DriverNotInstalled { .. } => Plugin::NodeVolumeLimits,
             Rejection::VolumeBinding { .. }
             | Rejection::EphemeralClaimMissing { .. }
             | Rejection::ClaimLost { .. }
@@ -424,6 +448,7 @@ impl Rejection {
             | Rejection::VolumeMissing { .. }
             | Rejection::ClaimWithoutClass
             | Rejection::ClassMissing { .. }
+            | Rejection::ClassWithoutMode { .. }
             | Rejection::ClaimWithoutVolume => Plugin::VolumeZone,
             Rejection::SpreadMissingLabel | Rejection::SpreadSkew { .. } => Plugin::PodTopologySpread,
             Rejection::PodAffinity
