@@ -55,7 +55,7 @@ pub(super) fn of(words: &Words<'_>, rejection: &Rejection, node: Option<NodeId>)
         .to_owned(),
         Rejection::MaxVolumeCount { .. } => "node(s) exceed max volume count".to_owned(),
         Rejection::DriverNotInstalled { driver } => format!("{} CSI driver is not installed on the node", text(*driver)),
-        Rejection::LimitsClaimMissing { claim } => {
+        Rejection::LimitsClaimMissing { claim, .. } => {
             let (namespace, claim) = (words.pod_namespace(), text(*claim));
             format!("looking up PVC {namespace}/{claim}: persistentvolumeclaim {} not found", quoted(claim))
         }
@@ -76,6 +76,7 @@ pub(super) fn of(words: &Words<'_>, rejection: &Rejection, node: Option<NodeId>)
         Rejection::VolumeMissing { volume } => volume_missing(text(*volume)),
         Rejection::ClaimWithoutClass => "PersistentVolumeClaim had no pv name and storageClass name".to_owned(),
         Rejection::ClassMissing { class } => class_missing(text(*class)),
+        Rejection::ClassWithoutMode { class } => class_without_mode(text(*class)),
         Rejection::ClaimWithoutVolume => "PersistentVolume had no name".to_owned(),
         Rejection::SpreadMissingLabel => match words.behavior().spread.missing_label {
             SpreadMissingLabel::Unschedulable => SPREAD.to_owned(),
@@ -156,6 +157,16 @@ pub(super) fn fault(words: &Words<'_>, fault: &Fault) -> String {
         Fault::Class { class: Some(class) } => class_missing(text(*class)),
         Fault::Class { class: None } => "PersistentVolumeClaim had no pv name and storageClass name".to_owned(),
         Fault::UnboundImmediateClaims => UNBOUND_IMMEDIATE.to_owned(),
+        Fault::UnparsableClaimSelector { claim } => {
+            let key = format!("{}/{}", words.pod_namespace(), text(*claim));
+            format!("error creating internal label selector for claim: {key}")
+        }
+        Fault::VolumeAttributesClassOff { claim } => format!(
+            "unsupported volumeAttributesClassName is set on claim {}/{} when the feature-gate VolumeAttributesClass is disabled",
+            words.pod_namespace(),
+            text(*claim)
+        ),
+        Fault::UntranslatableVolume { volume } => format!("could not translate pv: {}", text(*volume)),
         Fault::UnparsableAffinity => "parsing pod".to_owned(),
         Fault::UnparsableSpread => "obtaining pod's hard topology spread constraints".to_owned(),
         Fault::StateMissing { plugin } => format!("reading \"PreFilter{}\" from cycleState: not found", plugin.name()),
@@ -182,11 +193,18 @@ pub(super) fn fault_on_node(words: &Words<'_>, on_node: &Fault) -> String {
         | Fault::VolumeMissing { .. }
         | Fault::Class { .. }
         | Fault::UnboundImmediateClaims
+        | Fault::UnparsableClaimSelector { .. }
+        | Fault::VolumeAttributesClassOff { .. }
+        | Fault::UntranslatableVolume { .. }
         | Fault::UnparsableAffinity
         | Fault::UnparsableSpread
         | Fault::StateMissing { .. }
         | Fault::Panics => fault(words, on_node),
     }
+}
+
+fn class_without_mode(class: &str) -> String {
+    format!("VolumeBindingMode not set for StorageClass {}", quoted(class))
 }
 
 fn plugin_names(words: &Words<'_>) -> Vec<&'static str> {
