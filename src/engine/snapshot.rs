@@ -59,8 +59,10 @@ impl Snapshot {
     pub fn new(cluster: Arc<Cluster>, behavior: Arc<Behavior>) -> Self {
         let footprints: Vec<Resources> =
             cluster.pods.iter().map(|pod| requests::footprint(&pod.requests, &behavior.requests)).collect();
-        let mut nodes: Vec<NodeInfo> =
-            cluster.node_range().map(|id| NodeInfo::empty(id, requests::allocatable(cluster.node(id)))).collect();
+        let mut nodes: Vec<NodeInfo> = cluster
+            .node_range()
+            .map(|id| NodeInfo::empty(id, requests::allocatable(cluster.node(id), &behavior.requests)))
+            .collect();
         for id in cluster.pod_range() {
             let pod = cluster.pod(id);
             if let Some(node) = pod.node
