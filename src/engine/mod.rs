@@ -2,6 +2,7 @@
 //! [`Outcome`](outcome::Outcome) of facts out; no file, clock, sentence or release in between.
 
 pub mod cycle;
+mod default_selector;
 pub mod filters;
 pub mod framework;
 pub(crate) mod node_match;

@@ -1,7 +1,7 @@
 //! Label selectors and node selectors, compiled to symbols.
 
-use super::id::Symbol;
-use super::labels::{self, LabelPairs};
+use super::id::{LabelSetId, Symbol};
+use super::labels::{self, LabelPairs, LabelSets};
 use super::symbols::Symbols;
 
 /// A `metav1.LabelSelector` as an object carries it. Upstream: `metav1.LabelSelectorAsSelector`.
@@ -156,4 +156,31 @@ pub fn parse_go_int(text: &str) -> Option<i64> {
         return None;
     }
     text.parse().ok()
+}
+
+/// A selector with what it said of each label set: a set is matched once, however many objects carry it.
+#[derive(Clone, Debug)]
+pub struct SelectorMemo<'s> {
+    selector: &'s LabelSelector,
+    /// By [`LabelSetId`], as far as asked.
+    known: Vec<Option<bool>>,
+}
+
+impl<'s> SelectorMemo<'s> {
+    /// Nothing matched yet.
+    pub fn new(selector: &'s LabelSelector) -> Self {
+        SelectorMemo { selector, known: Vec::new() }
+    }
+
+    /// Whether the selector selects an object with this label set.
+    #[inline]
+    pub fn matches(&mut self, sets: &LabelSets, id: LabelSetId) -> bool {
+        if let Some(Some(known)) = self.known.get(id.index()) {
+            return *known;
+        }
+        if self.known.is_empty() {
+            self.known.resize(sets.len(), None);
+        }
+        *self.known[id.index()].insert(self.selector.matches(sets.pairs(id)))
+    }
 }

@@ -14,6 +14,72 @@ behaviors! {
             AffinityFirst,
         } = |r, _g| if r.since(19) { AffinityFirst } else { ExistingFirst },
             proof "";
+        /// On which nodes a pod that has affinity to itself may be the first of its kind.
+        /// Upstream: `interpodaffinity/filtering.go` satisfyPodAffinity.
+        first_pod: AffinityFirstPod {
+            /// On every node.
+            AnyNode,
+            /// On nodes with the topology labels of its terms.
+            LabelledNodes,
+        } = |r, _g| if r.since(19) { LabelledNodes } else { AnyNode },
+            proof "";
+        /// What `namespaceSelector` does. Upstream: `types.go` newAffinityTerm, `interpodaffinity/plugin.go`.
+        namespace_selector: AffinityNamespaceSelector {
+            /// The field is not known.
+            Unknown,
+            /// It selects nothing, but where it is given, a term without `namespaces` does not stand for its own either.
+            NamesNothing,
+            /// It selects namespaces by their labels.
+            ByLabels,
+            /// As `ByLabels`, but the incoming pod's is tried on no labels at all as well, for every pod (#141526).
+            ByLabelsOrNone,
+        } = |r, g| {
+            if !r.since(21) {
+                Unknown
+            } else if !g.on(Gate::PodAffinityNamespaceSelector) {
+                NamesNothing
+            } else if r.since(34) && !r.since(37) {
+                ByLabelsOrNone
+            } else {
+                ByLabels
+            }
+        },
+            proof "";
+        /// What a selector does that cannot be parsed. Upstream: `interpodaffinity/filtering.go` PreFilter.
+        unparsable: AffinityUnparsable {
+            /// The incoming pod's, or any existing pod's, ends the attempt with an error.
+            Faults,
+            /// The incoming pod's rejects it; all anti-affinity of an existing pod with one counts as absent.
+            Rejects,
+        } = |r, _g| if r.since(19) { Rejects } else { Faults },
+            proof "";
+        /// Whether a pod that no term concerns skips the plugin: terms of nominated pods are not looked at then.
+        /// Upstream: `interpodaffinity/filtering.go` PreFilter.
+        skip: AffinitySkip {
+            /// Never.
+            Never,
+            /// Without terms of its own, and where no existing pod's anti-affinity selects it.
+            Unconcerned,
+        } = |r, _g| if r.since(27) { Unconcerned } else { Never },
+            proof "";
+        /// For which namespace a term without any stands while its pod comes or goes.
+        /// Upstream: `interpodaffinity/filtering.go` updateWithPod.
+        hook_namespace: AffinityHookNamespace {
+            /// The incoming pod's.
+            IncomingPods,
+            /// The namespace of the pod that has the term.
+            OwnersOwn,
+        } = |r, _g| if r.since(19) { OwnersOwn } else { IncomingPods },
+            proof "";
+        /// Whether a pod without a node, that is a nominated one, counts for the incoming pod's terms when it is added.
+        /// Upstream: `interpodaffinity/filtering.go` updateWithPod.
+        hook_nominated: AffinityHookNominated {
+            /// No.
+            Overlooked,
+            /// Yes.
+            Counted,
+        } = |r, _g| if r.since(19) { Counted } else { Overlooked },
+            proof "";
         /// What the toleration operators `Lt` and `Gt` do. Upstream: `api/core/v1/toleration.go`.
         toleration_comparisons: TolerationComparisons {
             /// Nothing: such a toleration tolerates no taint.
