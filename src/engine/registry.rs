@@ -2,12 +2,30 @@
 
 use super::filters::dynamic_resources::DynamicResources;
 use super::filters::inter_pod_affinity::InterPodAffinity;
+use super::filters::node_affinity::NodeAffinity;
+use super::filters::node_declared_features::NodeDeclaredFeatures;
+use super::filters::node_name::NodeName;
+use super::filters::node_ports::NodePorts;
+use super::filters::node_resources_fit::NodeResourcesFit;
+use super::filters::node_unschedulable::NodeUnschedulable;
 use super::filters::pod_topology_spread::PodTopologySpread;
+use super::filters::taint_toleration::TaintToleration;
 use super::framework::FilterPlugin;
 use crate::kube::plugin::Plugin;
 
 /// Every filter plugin that is computed, in the default order of the newest release.
-pub static FILTERS: &[&dyn FilterPlugin] = &[&PodTopologySpread, &InterPodAffinity, &DynamicResources];
+pub static FILTERS: &[&dyn FilterPlugin] = &[
+    &NodeName,
+    &NodeUnschedulable,
+    &TaintToleration,
+    &NodeAffinity,
+    &NodePorts,
+    &NodeResourcesFit,
+    &PodTopologySpread,
+    &InterPodAffinity,
+    &DynamicResources,
+    &NodeDeclaredFeatures,
+];
 
 /// The plugin's code, if it has a PreFilter or a Filter.
 pub fn find(plugin: Plugin) -> Option<&'static dyn FilterPlugin> {

@@ -88,5 +88,15 @@ behaviors! {
             Integers,
         } = |_r, g| if g.on(Gate::TaintTolerationComparisonOperators) { Integers } else { Unknown },
             proof "";
+        /// What NodeAffinity makes of an affinity whose every term names nodes. Upstream: `nodeaffinity/node_affinity.go`.
+        node_names: NodeAffinityNames {
+            /// Nothing before Filter.
+            NotLookedAt,
+            /// PreFilter narrows the pod to them; a term that names different nodes at once rejects it.
+            EmptyTermRejects,
+            /// PreFilter narrows the pod to them; only if no term names any is it rejected.
+            EmptyUnionRejects,
+        } = |r, _g| if r.since(27) { EmptyUnionRejects } else if r.since(24) { EmptyTermRejects } else { NotLookedAt },
+            proof "";
     }
 }
