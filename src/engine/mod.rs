@@ -1,15 +1,18 @@
 //! The scheduler's decisions. Pure: a [`Snapshot`](snapshot::Snapshot) and a pod in, an
 //! [`Outcome`](outcome::Outcome) of facts out; no file, clock, sentence or release in between.
 
+mod chain;
 pub mod cycle;
 mod default_selector;
 pub mod filters;
 pub mod framework;
+mod go_sort;
 pub(crate) mod node_match;
 mod node_order;
 pub mod node_view;
 pub mod nominated;
 pub mod outcome;
+mod pre_filter;
 pub mod preemption;
 pub mod registry;
 pub mod requests;

@@ -1,0 +1,254 @@
+//! The active filters of one cycle, in order. Upstream: `runtime/framework.go` RunFilterPlugins and the extensions.
+
+use super::framework::{Code, Fault, GapSet, NodeStatus, PodFilter, Rejection, Verdict};
+use super::node_view::NodeView;
+use crate::kube::behavior::FilterRun;
+use crate::kube::plugin::Plugin;
+use crate::model::id::PodId;
+
+/// The filters of one cycle, or one node's own copy of them.
+///
+/// Plugins that skip are not in it. A fork borrows every filter that keeps no state per node and owns only the others.
+pub(crate) struct CycleFilters<'s> {
+    /// Filter plugins in order, then plugins that have hooks but no Filter in the profile.
+    slots: Vec<Slot<'s>>,
+    /// How many of the slots filter.
+    filtering: usize,
+    /// The slots with hooks, in the order of PreFilter.
+    hooks: Vec<usize>,
+    run: FilterRun,
+    /// The gaps that matter while nothing is taken off a node; empty where the cycle has none.
+    gaps_in_filter: GapSet,
+    /// All gaps of the cycle.
+    gaps_in_dry_run: GapSet,
+}
+
+enum Slot<'s> {
+    Own(Box<dyn PodFilter + 's>),
+    Shared(&'s dyn PodFilter),
+    /// The plugin's PreFilter never ran: it has no state.
+    Unprepared(Plugin),
+}
+
+/// Which phase asks: in Filter, a doubt about what victims free does not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Filter.
+    Filter,
+    /// The dry run of preemption.
+    DryRun,
+}
+
+/// A hook of a plugin without state failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HookFailed(pub(crate) Plugin);
+
+impl<'s> CycleFilters<'s> {
+    /// Filters that judge in the order they are pushed.
+    pub(crate) fn new(run: FilterRun) -> Self {
+        CycleFilters {
+            slots: Vec::new(),
+            filtering: 0,
+            hooks: Vec::new(),
+            run,
+            gaps_in_filter: GapSet::NONE,
+            gaps_in_dry_run: GapSet::NONE,
+        }
+    }
+
+    /// Appends a filter. Those that filter come before those that have only hooks.
+    pub(crate) fn push(&mut self, filter: Box<dyn PodFilter + 's>, filters: bool) -> usize {
+        self.push_slot(Slot::Own(filter), filters)
+    }
+
+    /// Appends a plugin whose PreFilter never ran.
+    pub(crate) fn push_unprepared(&mut self, plugin: Plugin, filters: bool) -> usize {
+        self.push_slot(Slot::Unprepared(plugin), filters)
+    }
+
+    fn push_slot(&mut self, slot: Slot<'s>, filters: bool) -> usize {
+        debug_assert!(!filters || self.filtering == self.slots.len(), "a filter after the hooks");
+        self.slots.push(slot);
+        self.filtering += usize::from(filters);
+        self.slots.len() - 1
+    }
+
+    /// Names the slots with hooks, in the order of PreFilter.
+    pub(crate) fn set_hooks(&mut self, hooks: Vec<usize>) {
+        self.hooks = hooks;
+    }
+
+    /// Names the gaps to look for.
+    pub(crate) fn set_gaps(&mut self, in_filter: GapSet, in_dry_run: GapSet) {
+        self.gaps_in_filter = in_filter;
+        self.gaps_in_dry_run = in_dry_run;
+    }
+
+    /// Whether a slot is one whose hooks are called.
+    pub(crate) fn has_hooks(&self, slot: usize) -> bool {
+        match &self.slots[slot] {
+            Slot::Own(filter) => filter.has_hooks(),
+            Slot::Shared(filter) => filter.has_hooks(),
+            Slot::Unprepared(_) => true,
+        }
+    }
+
+    /// Whether a slot's plugin has no state.
+    pub(crate) fn is_unprepared(&self, slot: usize) -> bool {
+        matches!(self.slots[slot], Slot::Unprepared(_))
+    }
+
+    /// The verdict on a node, with the gaps that were met on the way to it.
+    pub(crate) fn judge(&self, view: &NodeView<'_>, phase: Phase) -> NodeStatus {
+        let mut status = match self.run {
+            FilterRun::FirstFailure => {
+                let (verdict, reached) = self.first_failure(view);
+                let gaps = self.gaps(view, reached, phase);
+                return NodeStatus { verdict, more: Vec::new(), gaps };
+            }
+            FilterRun::MergeAll => self.merge_all(view),
+        };
+        status.gaps = self.gaps(view, self.filtering, phase);
+        status
+    }
+
+    /// Whether the pod fits: the same verdict as [`CycleFilters::judge`]'s, without its reasons.
+    pub(crate) fn fits(&self, view: &NodeView<'_>) -> bool {
+        self.first_failure(view).0 == Verdict::Fits
+    }
+
+    /// The first verdict that is not a fit, and how many filters were asked.
+    #[inline]
+    fn first_failure(&self, view: &NodeView<'_>) -> (Verdict, usize) {
+        for (at, slot) in self.slots[..self.filtering].iter().enumerate() {
+            let verdict = slot.filter(view);
+            if verdict != Verdict::Fits {
+                return (verdict, at + 1);
+            }
+        }
+        (Verdict::Fits, self.filtering)
+    }
+
+    /// Every filter is asked; a fault wins, and one unresolvable rejection makes the whole unresolvable.
+    fn merge_all(&self, view: &NodeView<'_>) -> NodeStatus {
+        let mut merged = NodeStatus::of(Verdict::Fits);
+        for slot in &self.slots[..self.filtering] {
+            merged.verdict = match (merged.verdict, slot.filter(view)) {
+                (before @ Verdict::Faults(_), _) | (before, Verdict::Fits) => before,
+                (_, fault @ Verdict::Faults(_)) => fault,
+                (Verdict::Fits, first @ Verdict::Rejects(..)) => first,
+                (Verdict::Rejects(first, before), Verdict::Rejects(next, code)) => {
+                    merged.more.push(next);
+                    Verdict::Rejects(first, worse(before, code))
+                }
+            };
+        }
+        if let Verdict::Faults(_) = merged.verdict {
+            merged.more.clear();
+        }
+        merged
+    }
+
+    fn gaps(&self, view: &NodeView<'_>, reached: usize, phase: Phase) -> GapSet {
+        let wanted = match phase {
+            Phase::Filter => self.gaps_in_filter,
+            Phase::DryRun => self.gaps_in_dry_run,
+        };
+        if wanted.is_empty() {
+            return GapSet::NONE;
+        }
+        let all = self.slots[..reached].iter().fold(GapSet::NONE, |all, slot| all.with(slot.gaps_at(view)));
+        GapSet(all.0 & wanted.0)
+    }
+
+    /// A copy for one node: filters with hooks are forked, the others are shared.
+    pub(crate) fn fork(&self) -> CycleFilters<'_> {
+        CycleFilters {
+            slots: self.slots.iter().map(Slot::fork).collect(),
+            filtering: self.filtering,
+            hooks: self.hooks.clone(),
+            run: self.run,
+            gaps_in_filter: self.gaps_in_filter,
+            gaps_in_dry_run: self.gaps_in_dry_run,
+        }
+    }
+
+    /// Tells the hooks that a pod joined the node of the view.
+    pub(crate) fn add_pod(&mut self, pod: PodId, view: &NodeView<'_>) -> Result<(), HookFailed> {
+        self.for_hooks(|filter| filter.add_pod(pod, view))
+    }
+
+    /// Tells the hooks that a pod left the node of the view.
+    pub(crate) fn remove_pod(&mut self, pod: PodId, view: &NodeView<'_>) -> Result<(), HookFailed> {
+        self.for_hooks(|filter| filter.remove_pod(pod, view))
+    }
+
+    fn for_hooks(&mut self, mut call: impl FnMut(&mut (dyn PodFilter + 's))) -> Result<(), HookFailed> {
+        for &at in &self.hooks {
+            match &mut self.slots[at] {
+                Slot::Own(filter) => call(filter.as_mut()),
+                Slot::Shared(_) => debug_assert!(false, "a filter with hooks is always forked"),
+                Slot::Unprepared(plugin) => return Err(HookFailed(*plugin)),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Slot<'_> {
+    #[inline]
+    fn filter(&self, view: &NodeView<'_>) -> Verdict {
+        match self {
+            Slot::Own(filter) => filter.filter(view),
+            Slot::Shared(filter) => filter.filter(view),
+            Slot::Unprepared(plugin) => Verdict::Faults(Fault::StateMissing { plugin: *plugin }),
+        }
+    }
+
+    fn gaps_at(&self, view: &NodeView<'_>) -> GapSet {
+        match self {
+            Slot::Own(filter) => filter.gaps_at(view),
+            Slot::Shared(filter) => filter.gaps_at(view),
+            Slot::Unprepared(_) => GapSet::NONE,
+        }
+    }
+
+    fn fork(&self) -> Slot<'_> {
+        match self {
+            Slot::Own(filter) if filter.has_hooks() => Slot::Own(filter.fork()),
+            Slot::Own(filter) => Slot::Shared(filter.as_ref()),
+            Slot::Shared(filter) => Slot::Shared(*filter),
+            Slot::Unprepared(plugin) => Slot::Unprepared(*plugin),
+        }
+    }
+}
+
+fn worse(one: Code, other: Code) -> Code {
+    match (one, other) {
+        (Code::Unschedulable, Code::Unschedulable) => Code::Unschedulable,
+        (Code::Unresolvable, _) | (_, Code::Unresolvable) => Code::Unresolvable,
+    }
+}
+
+impl HookFailed {
+    /// The status of a node on which a hook failed outside of a dry run.
+    pub(crate) fn status(self) -> NodeStatus {
+        NodeStatus::of(Verdict::Faults(Fault::StateMissing { plugin: self.0 }))
+    }
+}
+
+/// Whether a status says that preemption cannot help.
+pub(crate) fn is_unresolvable(verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Rejects(_, Code::Unresolvable) => true,
+        Verdict::Rejects(_, Code::Unschedulable) | Verdict::Fits | Verdict::Faults(_) => false,
+    }
+}
+
+/// A rejection as a verdict's parts.
+pub(crate) fn rejection(verdict: Verdict) -> Option<(Rejection, Code)> {
+    match verdict {
+        Verdict::Rejects(rejection, code) => Some((rejection, code)),
+        Verdict::Fits | Verdict::Faults(_) => None,
+    }
+}

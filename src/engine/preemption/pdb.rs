@@ -1,0 +1,176 @@
+//! Budgets of victims. Upstream: `default_preemption.go` filterPodsWithPDBViolation, `preemption/util.go`.
+
+use super::super::outcome::PdbCharge;
+use super::importance::Importance;
+use crate::kube::behavior::{DisruptedPods, PdbWalk, PreemptionBehavior};
+use crate::model::cluster::Cluster;
+use crate::model::id::{NamespaceId, PdbId, PodId, Symbol};
+use crate::model::labels::LabelPairs;
+use crate::model::selector::{LabelSelector, Operator};
+use rustc_hash::FxHashMap;
+
+/// The budgets of a cluster, found by a label that each asks for. A budget with an empty or absent selector matches no pod.
+pub(crate) struct Budgets<'c> {
+    cluster: &'c Cluster,
+    behavior: &'c PreemptionBehavior,
+    /// Per namespace, whether it has any budget.
+    any: Vec<bool>,
+    /// Budgets that ask for a value of a key.
+    by_label: FxHashMap<(NamespaceId, Symbol, Symbol), Vec<PdbId>>,
+    /// The others, per namespace.
+    by_namespace: FxHashMap<NamespaceId, Vec<PdbId>>,
+    /// The place of each budget in the order in which the scheduler lists them.
+    rank: Vec<u32>,
+}
+
+impl<'c> Budgets<'c> {
+    /// Budgets in the canonical order: by namespace and name.
+    pub(crate) fn new(cluster: &'c Cluster, behavior: &'c PreemptionBehavior) -> Self {
+        let mut budgets = Budgets {
+            cluster,
+            behavior,
+            any: vec![false; cluster.namespaces.len()],
+            by_label: FxHashMap::default(),
+            by_namespace: FxHashMap::default(),
+            rank: (0..).take(cluster.pdbs.len()).collect(),
+        };
+        for (at, pdb) in cluster.pdbs.iter().enumerate() {
+            let LabelSelector::Requirements(all) = &pdb.selector else { continue };
+            if all.is_empty() {
+                continue;
+            }
+            budgets.any[pdb.namespace.index()] = true;
+            match all.iter().find(|one| one.operator == Operator::In) {
+                Some(one) => {
+                    for value in &one.values {
+                        budgets.by_label.entry((pdb.namespace, one.key, *value)).or_default().push(PdbId::at(at));
+                    }
+                }
+                None => budgets.by_namespace.entry(pdb.namespace).or_default().push(PdbId::at(at)),
+            }
+        }
+        budgets
+    }
+
+    /// The same budgets as a scheduler lists them that happens to have them in another order.
+    pub(crate) fn set_rank(&mut self, rank: Vec<u32>) {
+        debug_assert_eq!(rank.len(), self.rank.len(), "every budget has a place");
+        self.rank = rank;
+    }
+
+    /// The budgets that match a pod, in the scheduler's order. A pod without labels matches none.
+    pub(crate) fn of(&self, pod: PodId, found: &mut Vec<PdbId>) {
+        found.clear();
+        let labels = self.cluster.pod_labels(pod);
+        let namespace = self.cluster.pod(pod).namespace;
+        if labels.is_empty() || !self.any[namespace.index()] {
+            return;
+        }
+        self.collect(namespace, labels, found);
+        found.sort_unstable_by_key(|pdb| self.rank[pdb.index()]);
+    }
+
+    fn collect(&self, namespace: NamespaceId, labels: &LabelPairs, found: &mut Vec<PdbId>) {
+        let listed = labels.iter().filter_map(|&(key, value)| self.by_label.get(&(namespace, key, value)));
+        for pdb in listed.chain(self.by_namespace.get(&namespace)).flatten() {
+            if self.cluster.pdb(*pdb).selector.matches(labels) {
+                found.push(*pdb);
+            }
+        }
+    }
+
+    /// Charges the potential victims of one node, most important first: for each whether it violates a budget. All are
+    /// charged before any is reprieved, so a pod that is spared afterwards may have used up another's disruption.
+    pub(crate) fn charge(&self, victims: &[Importance], charges: &mut Charges) {
+        charges.clear();
+        let mut matching = Vec::new();
+        for victim in victims {
+            self.of(victim.pod, &mut matching);
+            let violates = !matching.is_empty() && self.charge_one(victim.pod, &matching, charges);
+            charges.close(violates);
+        }
+    }
+
+    fn charge_one(&self, pod: PodId, matching: &[PdbId], charges: &mut Charges) -> bool {
+        let name = self.cluster.pod(pod).name;
+        let mut violates = false;
+        let mut walks = true;
+        for &pdb in matching {
+            let budget = self.cluster.pdb(pdb);
+            let listed = budget.disrupted_pods.binary_search(&name).is_ok();
+            let passed_over = match self.behavior.disrupted_pods {
+                DisruptedPods::Charged => false,
+                DisruptedPods::PassedOver => listed,
+            };
+            let mut violated = false;
+            if walks && !passed_over {
+                let left = charges.left(pdb, budget.disruptions_allowed);
+                match self.behavior.pdb_walk {
+                    PdbWalk::StopsAtExhausted if *left <= 0 => {
+                        violated = true;
+                        walks = false;
+                    }
+                    PdbWalk::StopsAtExhausted => *left -= 1,
+                    PdbWalk::WalksAll => {
+                        *left -= 1;
+                        violated = *left < 0;
+                    }
+                    PdbWalk::StopsAtViolated => {
+                        *left -= 1;
+                        violated = *left < 0;
+                        walks = !violated;
+                    }
+                }
+            }
+            violates |= violated;
+            charges.push(PdbCharge { pdb, allowed: budget.disruptions_allowed, violated, already_disrupted: listed });
+        }
+        violates
+    }
+}
+
+/// What the potential victims of one node cost their budgets.
+#[derive(Default)]
+pub(crate) struct Charges {
+    left: Vec<(PdbId, i64)>,
+    list: Vec<PdbCharge>,
+    /// Per victim, where its charges end in the list, and whether it violates a budget.
+    ends: Vec<(usize, bool)>,
+}
+
+impl Charges {
+    fn clear(&mut self) {
+        self.left.clear();
+        self.list.clear();
+        self.ends.clear();
+    }
+
+    fn left(&mut self, pdb: PdbId, allowed: i64) -> &mut i64 {
+        let at = self.left.iter().position(|(known, _)| *known == pdb).unwrap_or_else(|| {
+            self.left.push((pdb, allowed));
+            self.left.len() - 1
+        });
+        &mut self.left[at].1
+    }
+
+    fn push(&mut self, charge: PdbCharge) {
+        self.list.push(charge);
+    }
+
+    fn close(&mut self, violates: bool) {
+        self.ends.push((self.list.len(), violates));
+    }
+
+    /// Whether the victim of a position violates a budget.
+    pub(crate) fn violates(&self, victim: usize) -> bool {
+        self.ends[victim].1
+    }
+
+    /// The charges of the victim of a position, by budget.
+    pub(crate) fn of(&self, victim: usize) -> Vec<PdbCharge> {
+        let start = victim.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        let mut all = self.list[start..self.ends[victim].0].to_vec();
+        all.sort_unstable_by_key(|charge| charge.pdb);
+        all
+    }
+}

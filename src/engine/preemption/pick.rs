@@ -1,0 +1,129 @@
+//! Which candidate is taken. Upstream: `preemption/preemption.go` pickOneNodeForPreemption.
+
+use super::super::outcome::{Candidate, Criterion};
+use crate::kube::behavior::NoVictimNeeded;
+use crate::model::time::Time;
+use std::cmp::Ordering;
+
+/// The criteria, in order.
+const CRITERIA: [Criterion; 5] = [
+    Criterion::PdbViolations,
+    Criterion::HighestPriority,
+    Criterion::PrioritySum,
+    Criterion::VictimCount,
+    Criterion::LatestStart,
+];
+
+/// How candidates compare.
+#[derive(Clone, Copy)]
+pub(crate) struct Choosing {
+    /// The time that counts as now.
+    pub(crate) now: Time,
+    /// What a candidate without victims does.
+    pub(crate) no_victim_needed: NoVictimNeeded,
+}
+
+/// What the criteria leave of a list of candidates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Picked {
+    /// Positions of those that none beats.
+    pub(crate) best: Vec<usize>,
+    /// The last criterion that told two apart.
+    pub(crate) decided_by: Option<Criterion>,
+    /// Per candidate the criterion on which it lost.
+    pub(crate) lost_on: Vec<Option<Criterion>>,
+}
+
+/// The scheduler of the release crashes on a candidate without victims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Crash;
+
+impl Choosing {
+    /// Leaves only the best at each criterion, until one is left.
+    pub(crate) fn pick(&self, candidates: &[&Candidate]) -> Result<Picked, Crash> {
+        let mut best: Vec<usize> = (0..candidates.len()).collect();
+        let mut lost_on = vec![None; candidates.len()];
+        let mut decided_by = None;
+        if self.no_victim_needed == NoVictimNeeded::Wins && candidates.iter().any(|it| it.victims.is_empty()) {
+            self.keep(&mut best, &mut lost_on, Criterion::VictimCount, |at| candidates[at].victims.is_empty());
+            let decided_by = (best.len() < candidates.len()).then_some(Criterion::VictimCount);
+            return Ok(Picked { best, decided_by, lost_on });
+        }
+        for criterion in CRITERIA {
+            let before = best.len();
+            if before < 2 {
+                break;
+            }
+            if criterion == Criterion::HighestPriority && best.iter().any(|at| candidates[*at].victims.is_empty()) {
+                return Err(Crash);
+            }
+            let first =
+                best.iter().copied().min_by(|one, other| self.compare(criterion, candidates[*one], candidates[*other]));
+            let Some(first) = first else { break };
+            let stays = |at: usize| self.compare(criterion, candidates[at], candidates[first]) == Ordering::Equal;
+            self.keep(&mut best, &mut lost_on, criterion, stays);
+            if best.len() < before {
+                decided_by = Some(criterion);
+            }
+        }
+        Ok(Picked { best, decided_by, lost_on })
+    }
+
+    #[expect(clippy::unused_self, reason = "one step of the choice")]
+    fn keep(
+        &self,
+        best: &mut Vec<usize>,
+        lost_on: &mut [Option<Criterion>],
+        criterion: Criterion,
+        stays: impl Fn(usize) -> bool,
+    ) {
+        best.retain(|at| {
+            let stays = stays(*at);
+            if !stays {
+                lost_on[*at] = Some(criterion);
+            }
+            stays
+        });
+    }
+
+    /// The better candidate is the smaller one.
+    fn compare(&self, criterion: Criterion, one: &Candidate, other: &Candidate) -> Ordering {
+        match criterion {
+            Criterion::PdbViolations => one.pdb_violations.cmp(&other.pdb_violations),
+            Criterion::HighestPriority => one.score.highest_priority.cmp(&other.score.highest_priority),
+            Criterion::PrioritySum => one.score.priority_sum.cmp(&other.score.priority_sum),
+            Criterion::VictimCount => one.victims.len().cmp(&other.victims.len()),
+            Criterion::LatestStart => self.start(other).cmp(&self.start(one)),
+        }
+    }
+
+    /// A pod that has not started counts as started now, later than any that has.
+    fn start(&self, candidate: &Candidate) -> (Time, bool) {
+        candidate.score.earliest_start.map_or((self.now, true), |start| (start, false))
+    }
+
+    /// The rank of each candidate: the smaller the better, equal where nothing tells them apart. A choice among any of them
+    /// takes one of the smallest rank, because each criterion only ever compares what earlier ones left equal.
+    pub(crate) fn ranks(&self, candidates: &[Candidate]) -> Vec<u32> {
+        let compare = |one: &usize, other: &usize| self.compare_all(&candidates[*one], &candidates[*other]);
+        let mut order: Vec<usize> = (0..candidates.len()).collect();
+        order.sort_by(compare);
+        let mut ranks = vec![0; candidates.len()];
+        let mut rank = 0;
+        for pair in order.windows(2) {
+            if compare(&pair[0], &pair[1]) != Ordering::Equal {
+                rank += 1;
+            }
+            ranks[pair[1]] = rank;
+        }
+        ranks
+    }
+
+    fn compare_all(&self, one: &Candidate, other: &Candidate) -> Ordering {
+        let unneeded = match self.no_victim_needed {
+            NoVictimNeeded::Wins => other.victims.is_empty().cmp(&one.victims.is_empty()),
+            NoVictimNeeded::Candidate | NoVictimNeeded::Fails => Ordering::Equal,
+        };
+        CRITERIA.iter().fold(unneeded, |before, criterion| before.then_with(|| self.compare(*criterion, one, other)))
+    }
+}
