@@ -50,6 +50,21 @@ codes! {
     Duplicate = "PA0106", Note, "duplicate object";
     /// A list says itself that it goes on (`metadata.continue`): it was read in pages and not to the end.
     TruncatedList = "PA0107", Warning, "truncated list";
+    /// The YAML text breaks off, or is not YAML from some line on. Documents before and behind it are used.
+    BrokenYaml = "PA0201", Error, "broken YAML";
+    /// The archive is damaged, cut or encrypted. Members before the damage are used.
+    BrokenArchive = "PA0202", Error, "broken archive";
+    /// The archive holds more than is read: more than 16 GiB, than 500 times its size on disk (256 MiB are always
+    /// read), than 2,000,000 members, or archives in more than 4 archives. What came before is used.
+    ArchiveTooLarge = "PA0203", Error, "archive too large";
+    /// The file is known and holds no objects in a form that is read: a table for people, a database, a web page.
+    ForeignFormat = "PA0204", Error, "not a dump";
+    /// The file holds nothing but white space. A command that failed leaves such files behind; it does not mean that
+    /// the cluster has no objects of the kind.
+    BlankFile = "PA0205", Note, "blank file";
+    /// The last line of a YAML file has no end. Every tool ends it, so the file may have been cut there, and what is
+    /// missing leaves no other trace.
+    PerhapsCut = "PA0206", Warning, "file perhaps cut";
 }
 
 /// How bad a problem is.

@@ -1,13 +1,20 @@
 //! The table of input files.
 
+use super::archive::{self, Flaw, FlawKind, Limits, Member, Unfolded};
+use super::encoding;
 use super::map;
+use super::noise::{self, Begins};
+use super::sniff::{self, Content, Foreign};
+use super::walk::{self, Found, Walk};
+use super::yaml;
 use crate::model::id::FileId;
 use crate::problem::{Problem, ProblemCode};
+use rayon::prelude::*;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// The bytes of one file: mapped or in memory.
 #[derive(Debug)]
@@ -36,10 +43,23 @@ pub struct SourceFile {
     pub path: String,
     /// Its text, as JSON in UTF-8 (converted where the file was something else).
     pub bytes: Bytes,
+    /// What the text was. Lines of `bytes` are lines of the file in any form; offsets only [`as it is`](Form::AsIs).
+    pub form: Form,
     /// Size of the file as it lies on disk.
     pub size: u64,
     /// When it was written.
     pub modified: Option<SystemTime>,
+}
+
+/// What the text of a file was before it was JSON in UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The same, byte for byte.
+    AsIs,
+    /// JSON in UTF-16.
+    Utf16,
+    /// YAML. Where it breaks off, a problem says so already, and so need not whoever reads the JSON.
+    Yaml,
 }
 
 /// All files of the input, in the order they were found: sorted by path within each folder.
@@ -47,6 +67,8 @@ pub struct SourceFile {
 pub struct FileTable {
     /// By [`FileId`].
     pub files: Vec<SourceFile>,
+    /// Files of folders and archives that hold no text of objects: logs, programs, notes.
+    pub passed_over: u64,
 }
 
 impl FileTable {
@@ -55,85 +77,292 @@ impl FileTable {
         &self.files[id.index()]
     }
 
-    /// A table of texts in memory, each with its name.
+    /// A table of JSON texts in memory, each with its name.
     pub fn from_bytes(files: Vec<(String, Vec<u8>)>) -> Self {
         let file = |(path, bytes): (String, Vec<u8>)| SourceFile {
             path,
             size: bytes.len() as u64,
             bytes: Bytes::Owned(bytes),
+            form: Form::AsIs,
             modified: None,
         };
-        FileTable { files: files.into_iter().map(file).collect() }
+        FileTable { files: files.into_iter().map(file).collect(), passed_over: 0 }
+    }
+
+    /// A table of files in memory, of whatever form, each with its name.
+    pub fn from_memory(files: Vec<(String, Vec<u8>)>, limits: Limits) -> (Self, Vec<Problem>) {
+        let raw = |(path, bytes): (String, Vec<u8>)| Raw {
+            path,
+            size: bytes.len() as u64,
+            bytes: Bytes::Owned(bytes),
+            modified: None,
+            named: true,
+        };
+        collect(files.into_iter().map(|file| unfold(raw(file), limits)).collect(), Intake::default())
     }
 
     /// Opens files and folders; `-` is standard input. What cannot be opened is a problem and the rest goes on.
     pub fn open(paths: &[PathBuf]) -> (Self, Vec<Problem>) {
-        let mut table = FileTable::default();
-        let mut problems = Vec::new();
+        Self::open_with(paths, &mut io::stdin().lock(), Limits::default())
+    }
+
+    /// Like [`open`](Self::open), with the standard input given and bounds on what archives may unfold to.
+    pub fn open_with(paths: &[PathBuf], stdin: &mut dyn Read, limits: Limits) -> (Self, Vec<Problem>) {
+        let mut walk = Walk::default();
+        let mut opened = Vec::new();
         for path in paths {
             if path.as_os_str() == "-" {
-                table.keep(read_stdin(), "standard input", &mut problems);
-            } else if path.is_dir() {
-                table.open_folder(path, &mut problems);
+                opened.extend(open_found(std::mem::take(&mut walk.found), limits));
+                opened.push(match read_stdin(stdin) {
+                    Ok(raw) => unfold(raw, limits),
+                    Err(error) => Intake::problem(walk::unreadable(Path::new(STDIN), &error)),
+                });
             } else {
-                table.keep(open_file(path), &path.display().to_string(), &mut problems);
+                walk.add(path);
             }
         }
-        (table, problems)
-    }
-
-    fn open_folder(&mut self, folder: &Path, problems: &mut Vec<Problem>) {
-        for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
-            match entry {
-                Ok(entry) if entry.file_type().is_file() => {
-                    self.keep(open_file(entry.path()), &entry.path().display().to_string(), problems);
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    let path = error.path().unwrap_or(folder).display().to_string();
-                    problems.push(unreadable(path, &error.to_string()));
-                }
-            }
-        }
-    }
-
-    fn keep(&mut self, file: io::Result<SourceFile>, path: &str, problems: &mut Vec<Problem>) {
-        match file {
-            Ok(file) => self.files.push(file),
-            Err(error) => problems.push(unreadable(path.to_owned(), &error.to_string())),
-        }
+        opened.extend(open_found(std::mem::take(&mut walk.found), limits));
+        let Walk { problems, passed_over, .. } = walk;
+        collect(opened, Intake { problems, passed_over, ..Intake::default() })
     }
 }
 
-fn unreadable(path: String, error: &str) -> Problem {
-    let mut problem = Problem::new(ProblemCode::Unreadable, format!("`{path}` cannot be read: {error}"));
-    problem.path = Some(path);
-    problem
+/// A file before anybody looked what it is.
+struct Raw {
+    path: String,
+    bytes: Bytes,
+    size: u64,
+    modified: Option<SystemTime>,
+    named: bool,
 }
 
-fn open_file(path: &Path) -> io::Result<SourceFile> {
-    let file = File::open(path)?;
+/// What came of one file, or of all of them.
+#[derive(Default)]
+struct Intake {
+    files: Vec<SourceFile>,
+    problems: Vec<Problem>,
+    passed_over: u64,
+}
+
+impl Intake {
+    fn problem(problem: Problem) -> Self {
+        Intake { problems: vec![problem], ..Intake::default() }
+    }
+
+    fn append(&mut self, other: Intake) {
+        self.files.extend(other.files);
+        self.problems.extend(other.problems);
+        self.passed_over += other.passed_over;
+    }
+}
+
+fn collect(opened: Vec<Intake>, first: Intake) -> (FileTable, Vec<Problem>) {
+    let all = opened.into_iter().fold(first, |mut all, one| {
+        all.append(one);
+        all
+    });
+    (FileTable { files: all.files, passed_over: all.passed_over }, all.problems)
+}
+
+fn open_found(found: Vec<Found>, limits: Limits) -> Vec<Intake> {
+    found
+        .into_par_iter()
+        .map(|found| match read_file(&found.path, found.named) {
+            Ok(raw) => unfold(raw, limits),
+            Err(error) => Intake::problem(walk::unreadable(&found.path, &error)),
+        })
+        .collect()
+}
+
+/// Files up to this size are read; mapping them would cost more.
+const READ_UP_TO: u64 = 64 << 10;
+
+fn read_file(path: &Path, named: bool) -> io::Result<Raw> {
+    let mut file = File::open(path)?;
     let metadata = file.metadata()?;
-    // A pipe or an empty file cannot be mapped; a small one is not worth it.
-    let bytes = if metadata.is_file() && metadata.len() > 64 * 1024 {
+    // A pipe or an empty file cannot be mapped.
+    let bytes = if metadata.is_file() && metadata.len() > READ_UP_TO {
         Bytes::Mapped(map::map(&file)?)
     } else {
         let mut bytes = Vec::new();
-        let mut file = file;
         file.read_to_end(&mut bytes)?;
         Bytes::Owned(bytes)
     };
     let path = path.display().to_string();
-    Ok(SourceFile { path, size: bytes.len() as u64, bytes, modified: metadata.modified().ok() })
+    Ok(Raw { path, size: bytes.len() as u64, bytes, modified: metadata.modified().ok(), named })
 }
 
-fn read_stdin() -> io::Result<SourceFile> {
+/// What standard input is called in problems and reports.
+const STDIN: &str = "standard input";
+
+fn read_stdin(stdin: &mut dyn Read) -> io::Result<Raw> {
     let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(SourceFile {
-        path: "standard input".to_owned(),
-        size: bytes.len() as u64,
-        bytes: Bytes::Owned(bytes),
-        modified: None,
-    })
+    stdin.read_to_end(&mut bytes)?;
+    let (path, size) = (STDIN.to_owned(), bytes.len() as u64);
+    Ok(Raw { path, size, bytes: Bytes::Owned(bytes), modified: None, named: true })
+}
+
+fn head(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(sniff::HEAD)]
+}
+
+/// Takes a file apart if it is an archive, and makes JSON of every text.
+fn unfold(raw: Raw, limits: Limits) -> Intake {
+    if !matches!(sniff::sniff(head(&raw.bytes)), Content::Compressed(_) | Content::Tar | Content::Zip) {
+        return convert(raw);
+    }
+    let Unfolded { members, flaws, others } = archive::unfold(&raw.path, &raw.bytes, limits);
+    let mut intake = Intake { passed_over: others, ..Intake::default() };
+    intake.problems.extend(flaws.into_iter().map(|flaw| flaw_problem(flaw, limits)));
+    let (path, size, named) = (raw.path, raw.size, raw.named);
+    let raw = |member: Member| Raw {
+        // What a compressed file holds is what was named; what a container holds was only found.
+        named: named && member.path == path,
+        size: if member.path == path { size } else { member.bytes.len() as u64 },
+        path: member.path,
+        bytes: Bytes::Owned(member.bytes),
+        modified: member.modified.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).or(raw.modified),
+    };
+    let members: Vec<Raw> = members.into_iter().map(raw).collect();
+    let converted: Vec<Intake> = members.into_par_iter().map(convert).collect();
+    for one in converted {
+        intake.append(one);
+    }
+    intake
+}
+
+/// Makes JSON of a text.
+fn convert(mut raw: Raw) -> Intake {
+    let mut form = Form::AsIs;
+    let mut content = sniff::sniff(head(&raw.bytes));
+    if let Content::Utf16(encoding) = content {
+        raw.bytes = Bytes::Owned(encoding::decode_utf16(&raw.bytes, encoding).into_bytes());
+        content = sniff::sniff(head(&raw.bytes));
+        form = Form::Utf16;
+    }
+    let mut from = 0;
+    if matches!(content, Content::Text | Content::Blank) {
+        // The first lines do not tell; perhaps later ones do.
+        content = match noise::first_document(&raw.bytes) {
+            Some((_, Begins::Json)) => Content::Json,
+            Some((at, Begins::Yaml)) => {
+                from = at;
+                Content::Yaml
+            }
+            None => content,
+        };
+    }
+    match content {
+        Content::Json => {
+            let Raw { path, bytes, size, modified, .. } = raw;
+            Intake { files: vec![SourceFile { path, bytes, form, size, modified }], ..Intake::default() }
+        }
+        Content::Yaml => convert_yaml(raw, from),
+        Content::Foreign(foreign) => Intake::problem(foreign_problem(&raw.path, foreign)),
+        Content::Blank => Intake::problem(blank_problem(&raw.path)),
+        // An archive in UTF-16 is none.
+        Content::Text | Content::Binary | Content::Utf16(_) | Content::Compressed(_) | Content::Tar | Content::Zip => {
+            let problems = if raw.named { vec![no_objects(&raw.path)] } else { Vec::new() };
+            Intake { problems, passed_over: u64::from(!raw.named), files: Vec::new() }
+        }
+    }
+}
+
+fn convert_yaml(raw: Raw, from: usize) -> Intake {
+    let Raw { path, bytes, size, modified, .. } = raw;
+    let lines_before = "\n".repeat(memchr::memchr_iter(b'\n', &bytes[..from]).count());
+    let text = lines_before + &String::from_utf8_lossy(&bytes[from..]);
+    let mut converted = yaml::to_json(&text);
+    if !converted.troubles.is_empty()
+        && let Some(quiet) = noise::blank_noise(&text)
+    {
+        converted = yaml::to_json(&quiet);
+    }
+    let mut problems: Vec<Problem> = converted.troubles.iter().map(|trouble| yaml_problem(&path, trouble)).collect();
+    if problems.is_empty() && !text.ends_with('\n') {
+        problems.push(perhaps_cut(&path, &text));
+    }
+    let bytes = Bytes::Owned(converted.json.into_bytes());
+    Intake { files: vec![SourceFile { path, bytes, form: Form::Yaml, size, modified }], problems, passed_over: 0 }
+}
+
+fn problem_of(path: &str, code: ProblemCode, message: String, help: &str) -> Problem {
+    let mut problem = Problem::new(code, message);
+    problem.path = Some(path.to_owned());
+    problem.help = Some(help.to_owned());
+    problem
+}
+
+fn yaml_problem(path: &str, trouble: &yaml::Trouble) -> Problem {
+    let help = if trouble.message.contains("tab") || trouble.message.contains("cannot start any token") {
+        "indent with blanks: YAML does not know tabs for that"
+    } else if trouble.message.contains("breaks off") {
+        "the dump was cut: write it again"
+    } else {
+        "write the dump again, best as JSON (`-o json`)"
+    };
+    let mut problem = problem_of(path, ProblemCode::BrokenYaml, trouble.message.clone(), help);
+    problem.line = Some(trouble.line);
+    problem
+}
+
+fn perhaps_cut(path: &str, text: &str) -> Problem {
+    let help = "write it again if it was cut; if it is whole, end its last line";
+    let message = "the last line has no end, so the file may have been cut there".to_owned();
+    let mut problem = problem_of(path, ProblemCode::PerhapsCut, message, help);
+    problem.line = Some(text.lines().count() as u64);
+    problem
+}
+
+fn foreign_problem(path: &str, foreign: Foreign) -> Problem {
+    let (what, help) = foreign.words();
+    problem_of(path, ProblemCode::ForeignFormat, format!("`{path}` {what}"), help)
+}
+
+fn blank_problem(path: &str) -> Problem {
+    let help = "the command that should have written it printed nothing: run it again, or remove the file";
+    problem_of(path, ProblemCode::BlankFile, format!("`{path}` is blank"), help)
+}
+
+fn no_objects(path: &str) -> Problem {
+    let help = "give a file that `kubectl get -o json` (or `-o yaml`) wrote, or an archive of such files";
+    problem_of(path, ProblemCode::ForeignFormat, format!("`{path}` holds neither JSON nor YAML"), help)
+}
+
+fn flaw_problem(flaw: Flaw, limits: Limits) -> Problem {
+    let path = &flaw.path;
+    let gib = limits.bytes >> 30;
+    match flaw.what {
+        FlawKind::Damaged(text) => problem_of(
+            path,
+            ProblemCode::BrokenArchive,
+            format!("`{path}` is damaged: {text}"),
+            "what stands before the damage was used; make the archive again",
+        ),
+        FlawKind::TooLarge => problem_of(
+            path,
+            ProblemCode::ArchiveTooLarge,
+            format!("`{path}` unfolds to more than {gib} GiB, or {} times its size", limits.ratio),
+            "if it is a dump and no trap, unpack it and give the folder",
+        ),
+        FlawKind::TooMany => problem_of(
+            path,
+            ProblemCode::ArchiveTooLarge,
+            format!("`{path}` has more than {} members", limits.members),
+            "if it is a dump and no trap, unpack it and give the folder",
+        ),
+        FlawKind::TooDeep => problem_of(
+            path,
+            ProblemCode::ArchiveTooLarge,
+            format!("`{path}` lies in more than {} archives", limits.depth),
+            "unpack the outer ones",
+        ),
+        FlawKind::Encrypted => problem_of(
+            path,
+            ProblemCode::BrokenArchive,
+            format!("`{path}` is encrypted"),
+            "unpack it with its password and give the folder",
+        ),
+        FlawKind::Foreign(foreign) => foreign_problem(path, foreign),
+    }
 }

@@ -113,6 +113,18 @@ enum FrameKind {
     },
 }
 
+/// What the outermost map of a document has said so far, to tell a list that was cut: kubectl writes `apiVersion`,
+/// `items`, `kind`, `metadata`, and a cut between two lines of the items leaves good YAML behind.
+#[derive(Default)]
+struct Root {
+    api_version: bool,
+    kind: bool,
+    /// The last key was `items`.
+    at_items: bool,
+    /// Where the text of the items ends, before the bracket.
+    items_end: Option<usize>,
+}
+
 struct Writer {
     out: String,
     /// The line that `out` has reached.
@@ -122,6 +134,7 @@ struct Writer {
     frames: Vec<Frame>,
     /// Complete anchored values of the document at hand, as ranges of `out`.
     anchors: FxHashMap<usize, Range<usize>>,
+    root: Root,
     troubles: Vec<Trouble>,
 }
 
@@ -133,6 +146,7 @@ impl Writer {
             allowance: size.saturating_mul(10).saturating_add(EXPANSION_ALLOWANCE),
             frames: Vec::new(),
             anchors: FxHashMap::default(),
+            root: Root::default(),
             troubles: Vec::new(),
         }
     }
@@ -151,7 +165,10 @@ impl Writer {
     fn event(&mut self, event: Event<'_>, line: usize) -> Result<(), String> {
         match event {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
-            Event::DocumentStart(_) => self.anchors.clear(),
+            Event::DocumentStart(_) => {
+                self.anchors.clear();
+                self.root = Root::default();
+            }
             Event::Alias(anchor) => self.alias(anchor, line)?,
             Event::Scalar(text, style, anchor, tag) => {
                 let tag = tag.as_ref().filter(|tag| tag.is_yaml_core_schema()).map(|tag| tag.suffix.as_str());
@@ -218,8 +235,24 @@ impl Writer {
         {
             self.write_merged(frame.start, frame.empty, merged)?;
         }
+        match self.frames.len() {
+            0 => self.check_whole()?,
+            1 if self.root.at_items => self.root.items_end = Some(self.out.len()),
+            _ => {}
+        }
         self.out.push(bracket);
         self.value_done(frame.start, frame.anchor)
+    }
+
+    /// Refuses a list that was cut between two lines. Its last item is opened again: nobody knows whether it was whole.
+    fn check_whole(&mut self) -> Result<(), String> {
+        match self.root {
+            Root { api_version: true, kind: false, at_items: true, items_end: Some(end) } => {
+                self.out.truncate(if self.out[..end].ends_with('}') { end - 1 } else { end });
+                Err("the list breaks off: no `kind` follows its items".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn scalar(
@@ -278,6 +311,11 @@ impl Writer {
             Plain::Null | Plain::Number(_) | Plain::Text => Cow::Borrowed(text),
         };
         self.string(&text)?;
+        if self.frames.len() == 1 {
+            self.root.at_items = text == "items";
+            self.root.api_version |= text == "apiVersion";
+            self.root.kind |= text == "kind";
+        }
         self.key_done(start, anchor);
         Ok(())
     }
@@ -453,7 +491,7 @@ mod tests {
         let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
         for level in 1..20 {
             let before = level - 1;
-            text.push_str(&format!("a{level}: &a{level} [{}]\n", vec![format!("*a{before}"); 10].join(", ")));
+            text += &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{before}"); 10].join(", "));
         }
         let converted = to_json(&text);
         assert!(converted.troubles[0].message.contains("without end"));
@@ -474,6 +512,16 @@ mod tests {
     }
 
     #[test]
+    fn a_list_cut_between_two_lines_is_no_whole_list() {
+        let whole = "apiVersion: v1\nitems:\n- kind: Pod\n  a: 1\n- kind: Pod\n  b: 2\nkind: List\n";
+        assert_eq!(to_json(whole).troubles, []);
+        let cut = to_json(whole.strip_suffix("kind: List\n").expect("it ends so"));
+        assert!(cut.troubles[0].message.contains("breaks off"));
+        assert!(cut.json.contains("{\"kind\":\"Pod\",\n\"a\":1},"), "{cut:?}");
+        assert!(cut.json.ends_with("\"b\":2\u{1e}"), "{cut:?}");
+    }
+
+    #[test]
     fn tabs_name_their_line() {
         let trouble = trouble("a:\n\tb: 1\n");
         assert_eq!(trouble.line, 2, "{trouble:?}");
@@ -482,8 +530,8 @@ mod tests {
     #[test]
     fn deep_nesting_is_bounded() {
         assert!(trouble(&"[".repeat(200)).message.contains("deep"));
-        let lists = (0..200).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect::<String>();
-        assert!(trouble(&lists).message.contains("deep"));
+        let lists: Vec<String> = (0..200).map(|depth| " ".repeat(depth) + "a:").collect();
+        assert!(trouble(&lists.join("\n")).message.contains("deep"));
         assert!(to_json(&"[".repeat(1_000_000)).json.len() < 1000);
     }
 }

@@ -25,6 +25,9 @@ pub(crate) fn resolve(text: &str) -> Plain<'_> {
     }
 }
 
+/// Up to here, every whole number is a double.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 fn number(text: &str) -> Option<Cow<'_, str>> {
     if !text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.')) {
         return None;
@@ -39,7 +42,6 @@ fn number(text: &str) -> Option<Cow<'_, str>> {
     }
     let value: f64 = plain.parse().ok().filter(|value: &f64| value.is_finite())?;
     // Some writers print integers as floats, such as `priority: 2e+09`, where only an integer is of use.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() <= EXACT {
         return Some(Cow::Owned(format!("{value:.0}")));
     }

@@ -1,0 +1,119 @@
+//! Which files an argument names.
+
+use super::names;
+use crate::problem::{Problem, ProblemCode};
+use rustc_hash::FxHashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) path: PathBuf,
+    /// An argument names the file itself, not a folder around it.
+    pub(crate) named: bool,
+}
+
+/// Walks folders. A file that can be reached in two ways (a link, an argument given twice) is found once.
+#[derive(Default)]
+pub(crate) struct Walk {
+    pub(crate) found: Vec<Found>,
+    pub(crate) problems: Vec<Problem>,
+    /// Hidden files and logs.
+    pub(crate) passed_over: u64,
+    seen: FxHashSet<Identity>,
+}
+
+impl Walk {
+    /// Adds what an argument names, sorted by name within each folder.
+    pub(crate) fn add(&mut self, path: &Path) {
+        if !path.is_dir() {
+            if self.is_new(path) {
+                self.found.push(Found { path: path.to_owned(), named: true });
+            }
+            return;
+        }
+        let mut entries = walkdir::WalkDir::new(path).follow_links(true).sort_by_file_name().into_iter();
+        while let Some(entry) = entries.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                // A link to a folder around it: everything there is found anyway.
+                Err(error) if error.loop_ancestor().is_some() => continue,
+                Err(error) => {
+                    let place = error.path().unwrap_or(path).to_owned();
+                    self.problems.push(unreadable(&place, &error.into()));
+                    continue;
+                }
+            };
+            if entry.depth() > 0 && names::is_passed_over(&entry.file_name().to_string_lossy()) {
+                self.passed_over += 1;
+                if entry.file_type().is_dir() {
+                    entries.skip_current_dir();
+                }
+            } else if entry.file_type().is_file() && self.is_new(entry.path()) {
+                self.found.push(Found { path: entry.into_path(), named: false });
+            }
+        }
+    }
+
+    fn is_new(&mut self, path: &Path) -> bool {
+        identity(path).is_none_or(|identity| self.seen.insert(identity))
+    }
+}
+
+#[cfg(unix)]
+type Identity = (u64, u64);
+
+/// What makes a regular file the same file; `None` for pipes, each of which is read.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = path.metadata().ok()?;
+    metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+type Identity = PathBuf;
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<Identity> {
+    path.canonicalize().ok()
+}
+
+/// The problem of a file or folder that cannot be read.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Problem {
+    let path = path.display().to_string();
+    let mut problem = Problem::new(ProblemCode::Unreadable, format!("`{path}` cannot be read: {}", reason(error)));
+    problem.help = match error.kind() {
+        io::ErrorKind::NotFound => {
+            Some("check the spelling; a file that another program removes meanwhile is lost".to_owned())
+        }
+        io::ErrorKind::PermissionDenied => Some("give yourself the right to read it, or pass a copy".to_owned()),
+        _ => None,
+    };
+    problem.path = Some(path);
+    problem
+}
+
+/// The system's words, without the number that Rust adds.
+fn reason(error: &io::Error) -> String {
+    let text = match error.kind() {
+        io::ErrorKind::NotFound => "no such file or folder".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    };
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_file_says_so() {
+        let error = std::fs::metadata("/no/such/file").expect_err("it is not there");
+        let problem = unreadable(Path::new("/no/such/file"), &error);
+        assert_eq!(problem.message, "`/no/such/file` cannot be read: no such file or folder");
+        assert!(problem.help.is_some());
+    }
+}
