@@ -1,6 +1,6 @@
 //! A node during one pass of filters: the snapshot's node, with pods put on and taken off.
 
-use super::snapshot::{self, NodeInfo, PortKey, Snapshot};
+use super::snapshot::{NodeInfo, PortKey, Snapshot};
 use crate::model::cluster::Cluster;
 use crate::model::id::{LabelSetId, NodeId, PodId};
 use crate::model::labels::LabelPairs;
@@ -102,7 +102,7 @@ impl<'a> NodeView<'a> {
             Some(_) | None => edits.added.push(pod),
         }
         edits.requested.add(snapshot.footprint(pod));
-        for key in snapshot::ports_of(&snapshot.cluster, pod, &snapshot.behavior) {
+        for key in snapshot.ports(pod) {
             if !edits.used_ports.contains(&key) {
                 edits.used_ports.push(key);
             }
@@ -125,13 +125,15 @@ impl<'a> NodeView<'a> {
             return;
         }
         edits.requested.subtract(snapshot.footprint(pod));
-        for key in snapshot::ports_of(&snapshot.cluster, pod, &snapshot.behavior) {
+        for key in snapshot.ports(pod) {
             edits.used_ports.retain(|it| *it != key);
         }
     }
 
+    /// The pod's position in the snapshot's list, which is sorted until a pod joins a node after others.
     fn slot(&self, pod: PodId) -> Option<usize> {
-        self.info.pods.binary_search(&pod).ok()
+        let pods = &self.info.pods;
+        pods.binary_search(&pod).ok().or_else(|| pods.iter().position(|it| *it == pod))
     }
 
     fn edits(&mut self) -> &mut Edits {

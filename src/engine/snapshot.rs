@@ -22,6 +22,8 @@ pub struct Snapshot {
     pub footprints: Vec<Resources>,
     /// Pending pods nominated to each node, by [`NodeId`], in the order they became known.
     pub nominated: Vec<Vec<PodId>>,
+    /// A bit per [`PodId`]: the pod takes host ports. Few do, and to look at each pod's spec costs more than all the rest.
+    takes_ports: Vec<u64>,
 }
 
 /// A node and the pods on it. Upstream: `framework.NodeInfo`.
@@ -73,13 +75,20 @@ impl Snapshot {
         }
         let order = super::node_order::of(&cluster);
         let nominated = super::nominated::by_node(&cluster, &behavior);
-        Snapshot { cluster, behavior, nodes, order, footprints, nominated }
+        let takes_ports = pods_with_ports(&cluster);
+        Snapshot { cluster, behavior, nodes, order, footprints, nominated, takes_ports }
     }
 
     /// A node with its pods.
     #[inline]
     pub fn info(&self, node: NodeId) -> &NodeInfo {
         &self.nodes[node.index()]
+    }
+
+    /// The host ports that a pod takes on its node.
+    pub fn ports(&self, pod: PodId) -> impl Iterator<Item = PortKey> + use<'_> {
+        let takes = self.takes_ports[pod.index() / 64] & (1 << (pod.index() % 64)) != 0;
+        takes.then(|| ports_of(&self.cluster, pod, &self.behavior)).into_iter().flatten()
     }
 
     /// What a pod asks for on a node.
@@ -120,8 +129,18 @@ impl NodeInfo {
     }
 }
 
+fn pods_with_ports(cluster: &Cluster) -> Vec<u64> {
+    let mut bits = vec![0; cluster.pods.len().div_ceil(64)];
+    for (at, pod) in cluster.pods.iter().enumerate() {
+        if !pod.spec.host_ports.is_empty() {
+            bits[at / 64] |= 1 << (at % 64);
+        }
+    }
+    bits
+}
+
 /// The host ports that a pod takes on its node.
-pub fn ports_of<'c>(cluster: &'c Cluster, pod: PodId, behavior: &Behavior) -> impl Iterator<Item = PortKey> + use<'c> {
+fn ports_of<'c>(cluster: &'c Cluster, pod: PodId, behavior: &Behavior) -> impl Iterator<Item = PortKey> + use<'c> {
     let sidecars = requests::sidecar_ports_count(&behavior.requests);
     let ports = cluster.pod(pod).spec.host_ports.iter();
     ports.filter(move |port| sidecars || !port.sidecar).map(|port| PortKey {

@@ -3,7 +3,7 @@
 
 use crate::engine::framework::{Code, FilterPlugin, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
 use crate::engine::node_view::NodeView;
-use crate::engine::snapshot::{self, PortKey};
+use crate::engine::snapshot::PortKey;
 use crate::kube::plugin::Plugin;
 use crate::model::id::Symbol;
 
@@ -20,7 +20,7 @@ impl FilterPlugin for NodePorts {
 
     fn pre_filter<'a>(&self, cycle: &PodCycle<'a>, _gaps: &mut Gaps) -> PreFilter<'a> {
         let snapshot = cycle.snapshot;
-        let ports: Vec<PortKey> = snapshot::ports_of(&snapshot.cluster, cycle.pod, &snapshot.behavior).collect();
+        let ports: Vec<PortKey> = snapshot.ports(cycle.pod).collect();
         if ports.is_empty() {
             return PreFilter::Skip;
         }
