@@ -21,6 +21,8 @@ pub(crate) struct CycleFilters<'s> {
     gaps_in_filter: GapSet,
     /// All gaps of the cycle.
     gaps_in_dry_run: GapSet,
+    /// The internal error that a hook met: no verdict follows it.
+    hook_fault: Option<Fault>,
 }
 
 enum Slot<'s> {
@@ -53,6 +55,7 @@ impl<'s> CycleFilters<'s> {
             run,
             gaps_in_filter: GapSet::NONE,
             gaps_in_dry_run: GapSet::NONE,
+            hook_fault: None,
         }
     }
 
@@ -100,6 +103,9 @@ impl<'s> CycleFilters<'s> {
 
     /// The verdict on a node, with the gaps that were met on the way to it.
     pub(crate) fn judge(&self, view: &NodeView<'_>, phase: Phase) -> NodeStatus {
+        if let Some(fault) = self.hook_fault {
+            return NodeStatus::of(Verdict::Faults(fault));
+        }
         let mut status = match self.run {
             FilterRun::FirstFailure => {
                 let (verdict, reached) = self.first_failure(view);
@@ -114,7 +120,7 @@ impl<'s> CycleFilters<'s> {
 
     /// Whether the pod fits: the same verdict as [`CycleFilters::judge`]'s, without its reasons.
     pub(crate) fn fits(&self, view: &NodeView<'_>) -> bool {
-        self.first_failure(view).0 == Verdict::Fits
+        self.hook_fault.is_none() && self.first_failure(view).0 == Verdict::Fits
     }
 
     /// The first verdict that is not a fit, and how many filters were asked.
@@ -170,6 +176,7 @@ impl<'s> CycleFilters<'s> {
             run: self.run,
             gaps_in_filter: self.gaps_in_filter,
             gaps_in_dry_run: self.gaps_in_dry_run,
+            hook_fault: self.hook_fault,
         }
     }
 
@@ -186,7 +193,10 @@ impl<'s> CycleFilters<'s> {
     fn for_hooks(&mut self, mut call: impl FnMut(&mut (dyn PodFilter + 's))) -> Result<(), HookFailed> {
         for &at in &self.hooks {
             match &mut self.slots[at] {
-                Slot::Own(filter) => call(filter.as_mut()),
+                Slot::Own(filter) => {
+                    call(filter.as_mut());
+                    self.hook_fault = self.hook_fault.or(filter.hook_fault());
+                }
                 Slot::Shared(_) => debug_assert!(false, "a filter with hooks is always forked"),
                 Slot::Unprepared(plugin) => return Err(HookFailed(*plugin)),
             }

@@ -2,7 +2,7 @@
 //! Upstream: `backend/queue/nominator.go`, `runtime/framework.go` RunFilterPluginsWithNominatedPods.
 
 use super::chain::{CycleFilters, Phase};
-use super::framework::{NodeStatus, PodCycle};
+use super::framework::{GapSet, NodeStatus, PodCycle};
 use super::node_view::NodeView;
 use crate::kube::behavior::{Behavior, GatedNomination};
 use crate::model::cluster::Cluster;
@@ -54,7 +54,11 @@ fn respected<'a>(cycle: &PodCycle<'a>, node: NodeId) -> impl Iterator<Item = Pod
 pub(crate) fn judge(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, view: &NodeView<'_>, phase: Phase) -> NodeStatus {
     match with_nominated(cycle, filters, view, phase) {
         Some(status) if !status.fits() => status,
-        Some(_) | None => filters.judge(view, phase),
+        with => {
+            let mut without = filters.judge(view, phase);
+            without.gaps = without.gaps.with(with.map_or(GapSet::NONE, |status| status.gaps));
+            without
+        }
     }
 }
 

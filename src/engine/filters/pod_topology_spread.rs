@@ -277,6 +277,7 @@ struct SpreadFilter<'a> {
     /// A change of 0 stays in the list: its domain was made by a hook, and goes on to exist.
     changes: Vec<Change>,
     blind: GapSet,
+    /// A hook met a domain that crashes the scheduler.
     crashed: bool,
 }
 
@@ -340,9 +341,6 @@ impl SpreadFilter<'_> {
 
 impl PodFilter for SpreadFilter<'_> {
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
-        if self.crashed {
-            return Verdict::Faults(Fault::Panics);
-        }
         match self.counts.behavior.without_domains {
             SpreadWithoutDomains::EveryNodePasses if self.has_no_domain() => return Verdict::Fits,
             SpreadWithoutDomains::EveryNodePasses | SpreadWithoutDomains::LabelsAreNeeded => {}
