@@ -1,0 +1,30 @@
+//! Lines and columns of problems: counted once a file, for all problems together.
+
+use crate::problem::Problem;
+use crate::source::files::FileTable;
+
+/// Sorts the problems by place and fills in lines and columns.
+pub(super) fn resolve(files: &FileTable, problems: &mut [Problem]) {
+    let position = |problem: &Problem| {
+        let path = problem.path.as_deref();
+        files.files.iter().position(|file| Some(file.path.as_str()) == path)
+    };
+    problems.sort_by_cached_key(|problem| (position(problem), problem.offset, problem.message.clone()));
+    let mut counted = (None, 0, 1, 0);
+    for problem in problems {
+        let (Some(file), Some(offset)) = (position(problem), problem.offset) else { continue };
+        let bytes = &files.files[file].bytes;
+        let end = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        if counted.0 != Some(file) {
+            counted = (Some(file), 0, 1, 0);
+        }
+        let (_, from, mut line, mut begin) = counted;
+        for newline in memchr::memchr_iter(b'\n', &bytes[from..end]) {
+            line += 1;
+            begin = from + newline + 1;
+        }
+        counted = (Some(file), end, line, begin);
+        problem.line = Some(line);
+        problem.column = Some((end - begin) as u64 + 1);
+    }
+}

@@ -1,0 +1,225 @@
+//! The primitive values of Kubernetes' JSON, read as leniently as the API server and YAML converters write them.
+
+use crate::model::quantity::Quantity;
+use crate::model::time::Time;
+use jiff::Timestamp;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Unexpected, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
+
+/// Marks the error message of a quantity, so that whoever reports it gives it its own code.
+pub(super) const QUANTITY_MARK: &str = "unparsable quantity ";
+
+/// A string, borrowed from the file wherever it holds no escapes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Text<'a>(pub(super) Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextVisitor;
+        impl<'de> Visitor<'de> for TextVisitor {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+
+            fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Owned(text)))
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
+                Ok(Text(Cow::Borrowed("")))
+            }
+        }
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+/// The text, unless the field is absent or empty: in Go's types both are the empty string.
+pub(super) fn filled<'t>(text: Option<&'t Text<'_>>) -> Option<&'t str> {
+    text.map(|text| &*text.0).filter(|text| !text.is_empty())
+}
+
+/// An integer, also where a YAML converter wrote `2e+09`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Int(pub(super) i64);
+
+impl Int {
+    /// As the 32-bit integer that most fields are.
+    pub(super) fn clamped(self) -> i32 {
+        i32::try_from(self.0).unwrap_or(if self.0 < 0 { i32::MIN } else { i32::MAX })
+    }
+}
+
+impl<'de> Deserialize<'de> for Int {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct IntVisitor;
+        impl Visitor<'_> for IntVisitor {
+            type Value = Int;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an integer")
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Int, E> {
+                Ok(Int(number))
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Int, E> {
+                i64::try_from(number).map(Int).map_err(|_too_big| E::invalid_value(Unexpected::Unsigned(number), &self))
+            }
+
+            #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and within 2^53")]
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Int, E> {
+                if number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0 {
+                    Ok(Int(number as i64))
+                } else {
+                    Err(E::invalid_value(Unexpected::Float(number), &self))
+                }
+            }
+        }
+        deserializer.deserialize_i64(IntVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct QuantityVisitor;
+        impl QuantityVisitor {
+            fn parse<E: Error>(text: &str) -> Result<Quantity, E> {
+                Quantity::parse(text).ok_or_else(|| E::custom(format_args!("{QUANTITY_MARK}`{text}`")))
+            }
+        }
+        impl Visitor<'_> for QuantityVisitor {
+            type Value = Quantity;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a quantity")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Quantity, E> {
+                Self::parse(text)
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<Quantity, E> {
+                Self::parse(&number.to_string())
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<Quantity, E> {
+                Self::parse(&number.to_string())
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Quantity, E> {
+                Self::parse(&number.to_string())
+            }
+
+            fn visit_unit<E: Error>(self) -> Result<Quantity, E> {
+                Ok(Quantity::ZERO)
+            }
+        }
+        deserializer.deserialize_any(QuantityVisitor)
+    }
+}
+
+/// A JSON map in its own order. A key that comes twice stands twice: the last one counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pairs<'a, V>(pub(super) Vec<(Text<'a>, V)>);
+
+impl<V> Default for Pairs<'_, V> {
+    fn default() -> Self {
+        Pairs(Vec::new())
+    }
+}
+
+impl<V> Pairs<'_, V> {
+    /// The value of a key.
+    pub(super) fn get(&self, key: &str) -> Option<&V> {
+        self.0.iter().rev().find(|pair| &*pair.0 == key).map(|pair| &pair.1)
+    }
+}
+
+impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Pairs<'a, V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PairsVisitor<V>(std::marker::PhantomData<V>);
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for PairsVisitor<V> {
+            type Value = Pairs<'de, V>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(PairsVisitor(std::marker::PhantomData))
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TimeVisitor;
+        impl Visitor<'_> for TimeVisitor {
+            type Value = Time;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time such as 2026-01-31T12:00:00Z")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Time, E> {
+                parse_time(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
+            }
+        }
+        deserializer.deserialize_str(TimeVisitor)
+    }
+}
+
+/// An RFC 3339 time.
+pub(super) fn parse_time(text: &str) -> Option<Time> {
+    let timestamp: Timestamp = text.parse().ok()?;
+    let nanos = timestamp.as_nanosecond();
+    Some(Time(i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_strings_or_numbers() {
+        let read = |json: &str| serde_json::from_str::<Quantity>(json);
+        assert_eq!(read("2").unwrap(), read("\"2\"").unwrap());
+        assert_eq!(read("2.5").unwrap(), read("\"2500m\"").unwrap());
+        assert_eq!(read("1e3").unwrap(), read("\"1k\"").unwrap());
+        assert!(read("\"8Gb\"").unwrap_err().to_string().starts_with(QUANTITY_MARK));
+    }
+
+    #[test]
+    fn integers_may_be_floats_without_fraction() {
+        assert_eq!(serde_json::from_str::<Int>("2.000001e+09").unwrap(), Int(2_000_001_000));
+        assert!(serde_json::from_str::<Int>("0.5").is_err());
+        assert!(serde_json::from_str::<Int>("\"5\"").is_err());
+    }
+}
