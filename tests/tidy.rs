@@ -40,7 +40,7 @@ const NEVER: &[(&str, &[&str])] = &[
             "to_string(",
             "Release",
             "Gate::",
-            "Gates",
+            "gates::",
         ],
     ),
     ("wording", &["k8s_openapi", "miette", "comfy_table", "clap", "std::fs", "std::env", "Release"]),
