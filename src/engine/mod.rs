@@ -2,11 +2,13 @@
 //! [`Outcome`](outcome::Outcome) of facts out; no file, clock, sentence or release in between.
 
 mod chain;
+mod claims;
 pub mod cycle;
 mod default_selector;
 pub mod filters;
 pub mod framework;
 mod go_sort;
+mod migration;
 pub(crate) mod node_match;
 mod node_order;
 pub mod node_view;
@@ -17,3 +19,4 @@ pub mod preemption;
 pub mod registry;
 pub mod requests;
 pub mod snapshot;
+mod volume_match;

@@ -5,6 +5,7 @@ use super::id::{ClaimId, LabelSetId, NamespaceId, Symbol, VolumeId};
 use super::quantity::Quantity;
 use super::selector::{LabelSelector, NodeSelector};
 use super::time::Time;
+use rustc_hash::FxHashMap;
 
 /// A volume of a pod that some filter looks at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -290,16 +291,28 @@ pub struct Storage {
     pub capacities: Vec<CsiStorageCapacity>,
     /// VolumeAttachments, by name.
     pub attachments: Vec<VolumeAttachment>,
-    claim_ids: rustc_hash::FxHashMap<(NamespaceId, Symbol), ClaimId>,
-    volume_ids: rustc_hash::FxHashMap<Symbol, VolumeId>,
+    claim_ids: FxHashMap<(NamespaceId, Symbol), ClaimId>,
+    volume_ids: FxHashMap<Symbol, VolumeId>,
+    volumes_by_class: FxHashMap<Option<Symbol>, Vec<VolumeId>>,
+    class_at: FxHashMap<Symbol, usize>,
+    csi_node_at: FxHashMap<Symbol, usize>,
+    csi_driver_at: FxHashMap<Symbol, usize>,
+    capacities_by_class: FxHashMap<Symbol, Vec<usize>>,
+    attachments_by_node: FxHashMap<Symbol, Vec<usize>>,
 }
 
 impl Storage {
-    /// Indexes claims and volumes by name; to be called once the lists are complete.
+    /// Indexes all lists by what they are asked for; to be called once they are complete.
     pub fn index(&mut self) {
         self.claim_ids =
             self.claims.iter().enumerate().map(|(at, it)| ((it.namespace, it.name), ClaimId::at(at))).collect();
         self.volume_ids = self.volumes.iter().enumerate().map(|(at, it)| (it.name, VolumeId::at(at))).collect();
+        self.volumes_by_class = grouped(self.volumes.iter().map(|it| it.storage_class), VolumeId::at);
+        self.class_at = positions(self.classes.iter().map(|it| it.name));
+        self.csi_node_at = positions(self.csi_nodes.iter().map(|it| it.name));
+        self.csi_driver_at = positions(self.csi_drivers.iter().map(|it| it.name));
+        self.capacities_by_class = grouped(self.capacities.iter().map(|it| it.storage_class), |at| at);
+        self.attachments_by_node = grouped(self.attachments.iter().map(|it| it.node_name), |at| at);
     }
 
     /// The claim of this namespace and name.
@@ -312,18 +325,45 @@ impl Storage {
         self.volume_ids.get(&name).map(|id| &self.volumes[id.index()])
     }
 
+    /// The volumes of this class, by name.
+    pub fn volumes_of_class(&self, class: Option<Symbol>) -> impl Iterator<Item = &Volume> {
+        self.volumes_by_class.get(&class).into_iter().flatten().map(|id| &self.volumes[id.index()])
+    }
+
     /// The class of this name.
     pub fn class(&self, name: Symbol) -> Option<&StorageClass> {
-        self.classes.iter().find(|it| it.name == name)
+        self.class_at.get(&name).map(|&at| &self.classes[at])
     }
 
     /// The CSINode of this node.
     pub fn csi_node(&self, name: Symbol) -> Option<&CsiNode> {
-        self.csi_nodes.iter().find(|it| it.name == name)
+        self.csi_node_at.get(&name).map(|&at| &self.csi_nodes[at])
     }
 
     /// The CSIDriver of this name.
     pub fn csi_driver(&self, name: Symbol) -> Option<&CsiDriver> {
-        self.csi_drivers.iter().find(|it| it.name == name)
+        self.csi_driver_at.get(&name).map(|&at| &self.csi_drivers[at])
     }
+
+    /// The CSIStorageCapacities of this class, by namespace and name.
+    pub fn capacities_of_class(&self, class: Symbol) -> impl Iterator<Item = &CsiStorageCapacity> {
+        self.capacities_by_class.get(&class).into_iter().flatten().map(|&at| &self.capacities[at])
+    }
+
+    /// The VolumeAttachments of this node, by name.
+    pub fn attachments_of_node(&self, node: Symbol) -> impl Iterator<Item = &VolumeAttachment> {
+        self.attachments_by_node.get(&node).into_iter().flatten().map(|&at| &self.attachments[at])
+    }
+}
+
+fn positions(keys: impl Iterator<Item = Symbol>) -> FxHashMap<Symbol, usize> {
+    keys.enumerate().map(|(at, key)| (key, at)).collect()
+}
+
+fn grouped<K: std::hash::Hash + Eq, V>(keys: impl Iterator<Item = K>, id: impl Fn(usize) -> V) -> FxHashMap<K, Vec<V>> {
+    let mut groups: FxHashMap<K, Vec<V>> = FxHashMap::default();
+    for (at, key) in keys.enumerate() {
+        groups.entry(key).or_default().push(id(at));
+    }
+    groups
 }
