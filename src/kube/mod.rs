@@ -4,6 +4,7 @@
 //! [`Behavior`](behavior::Behavior): one field per observable difference. The engine asks behaviour, never a version.
 
 pub mod behavior;
+pub mod detect;
 pub mod gates;
 pub mod plugin;
 pub mod profile;
