@@ -70,6 +70,7 @@ pub(super) fn problem(fault: &Fault, path: &str, offset: u64, title: &str, left_
 /// Looks at every document.
 pub(super) fn take<'b>(files: &'b FileTable, splits: &[Split<'b>]) -> Inventory<'b> {
     let mut taker = Taker {
+        files: files.files.len(),
         inventory: Inventory {
             entries: Vec::new(),
             ledger: Ledger::default(),
@@ -90,6 +91,7 @@ pub(super) fn take<'b>(files: &'b FileTable, splits: &[Split<'b>]) -> Inventory<
 }
 
 struct Taker<'b> {
+    files: usize,
     inventory: Inventory<'b>,
 }
 
@@ -193,7 +195,9 @@ impl<'b> Taker<'b> {
     }
 
     fn breaks(&mut self, split: &Split<'b>, path: &str) {
-        for broken in &split.breaks {
+        // A log or a note that lies among the files is not worth a word.
+        let expected = self.files == 1 || std::path::Path::new(path).extension().is_some_and(|it| it == "json");
+        for broken in split.breaks.iter().filter(|it| expected || !it.no_document) {
             let own = broken.kind.filter(|kind| !kind.ends_with("List"));
             if let Some(kind) = own.and_then(|name| kind::of(broken.api_version.unwrap_or_default(), name)) {
                 self.inventory.ledger.truncate(kind);

@@ -66,6 +66,8 @@ pub struct Break<'b> {
     pub kind: Option<&'b str>,
     /// Its `apiVersion`.
     pub api_version: Option<&'b str>,
+    /// The file holds no document at all: most likely it is not JSON.
+    pub no_document: bool,
 }
 
 /// What a file holds.
@@ -155,13 +157,18 @@ impl<'b> Scanner<'b> {
             && self.out.breaks.is_empty()
         {
             let at_end = matches!(stop, Stop::End);
-            self.out.breaks.push(Break { offset: offset as u64, at_end, kind: None, api_version: None });
+            self.no_document(offset, at_end);
         } else if self.out.documents.is_empty() && self.out.lists.is_empty() && self.out.breaks.is_empty() {
             let text = self.skip_space(0);
             if text < self.bytes.len() && at == 0 {
-                self.out.breaks.push(Break { offset: text as u64, at_end: false, kind: None, api_version: None });
+                self.no_document(text, false);
             }
         }
+    }
+
+    fn no_document(&mut self, offset: usize, at_end: bool) {
+        let offset = offset as u64;
+        self.out.breaks.push(Break { offset, at_end, kind: None, api_version: None, no_document: true });
     }
 
     /// The next `{` or `[` that can begin a document: at the beginning of a line, or right behind the last document.
@@ -291,7 +298,8 @@ impl<'b> Scanner<'b> {
                 Stop::Syntax(offset) => (offset, false),
             };
             let (kind, api_version) = (shape.kind, shape.api_version);
-            self.out.breaks.push(Break { offset: offset as u64, at_end, kind, api_version });
+            let offset = offset as u64;
+            self.out.breaks.push(Break { offset, at_end, kind, api_version, no_document: false });
         }
     }
 
