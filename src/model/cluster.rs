@@ -144,6 +144,34 @@ impl Kind {
             Kind::Event => "Event",
         }
     }
+
+    /// The resource as kubectl takes it, with its group where other groups have one of the same name.
+    pub const fn resource(self) -> &'static str {
+        match self {
+            Kind::Node => "nodes",
+            Kind::Pod => "pods",
+            Kind::PodDisruptionBudget => "poddisruptionbudgets.policy",
+            Kind::PriorityClass => "priorityclasses.scheduling.k8s.io",
+            Kind::Namespace => "namespaces",
+            Kind::PersistentVolume => "persistentvolumes",
+            Kind::PersistentVolumeClaim => "persistentvolumeclaims",
+            Kind::StorageClass => "storageclasses.storage.k8s.io",
+            Kind::CsiNode => "csinodes.storage.k8s.io",
+            Kind::CsiDriver => "csidrivers.storage.k8s.io",
+            Kind::CsiStorageCapacity => "csistoragecapacities.storage.k8s.io",
+            Kind::VolumeAttachment => "volumeattachments.storage.k8s.io",
+            Kind::Service => "services",
+            Kind::ReplicationController => "replicationcontrollers",
+            Kind::ReplicaSet => "replicasets.apps",
+            Kind::StatefulSet => "statefulsets.apps",
+            Kind::ResourceClaim => "resourceclaims.resource.k8s.io",
+            Kind::ResourceSlice => "resourceslices.resource.k8s.io",
+            Kind::DeviceClass => "deviceclasses.resource.k8s.io",
+            Kind::DeviceTaintRule => "devicetaintrules.resource.k8s.io",
+            Kind::PodGroup => "podgroups.scheduling.k8s.io",
+            Kind::Event => "events",
+        }
+    }
 }
 
 /// What a dump holds of a kind.
