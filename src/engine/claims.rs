@@ -1,6 +1,6 @@
 //! The claims behind a pod's volumes. Upstream: `component-helpers/storage/{ephemeral,volume}`.
 
-use super::framework::{Fault, Gap, GapEffect, GapSet, Gaps};
+use super::framework::{Fault, Gap, GapEffect, GapSet, Gaps, PodCycle};
 use crate::kube::behavior::{ClaimProblems, EphemeralClaims, VolumesBehavior};
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::{Cluster, CoverageState, Kind};
@@ -58,18 +58,26 @@ pub(crate) fn is_bound_with_pod(behavior: &VolumesBehavior, one: &PodClaim<'_>) 
     }
 }
 
-/// What the claims of a pod fail before its cycle begins, in the releases that ask then.
+/// What the claims of the pod fail before its cycle begins, in the releases that ask then.
 /// Upstream: `generic_scheduler.go` podPassesBasicChecks.
-pub(crate) fn basic_check(cluster: &Cluster, behavior: &VolumesBehavior, pod: &Pod) -> Option<Fault> {
+pub(crate) fn basic_check(cycle: &PodCycle<'_>, gaps: &mut Gaps) -> Option<(Fault, GapSet)> {
+    let (cluster, pod) = (cycle.cluster(), cycle.incoming());
+    let behavior = &cycle.snapshot.behavior.volumes;
     match behavior.claim_problems {
         ClaimProblems::Rejected => return None,
         ClaimProblems::ErrorFirst | ClaimProblems::ErrorOnNodes => {}
     }
-    of_pod(cluster, pod).filter(|one| is_bound_with_pod(behavior, one)).find_map(|one| match one.claim {
+    let fault = |one: PodClaim<'_>| match one.claim {
         None => Some(Fault::ClaimMissing { claim: one.name }),
         Some(claim) if claim.deleted.is_some() => Some(Fault::ClaimDeleted { claim: one.name }),
         Some(_) => one.is_foreign(pod).then_some(Fault::ClaimNotOwned { claim: one.name }),
-    })
+    };
+    let fault = of_pod(cluster, pod).filter(|one| is_bound_with_pod(behavior, one)).find_map(fault)?;
+    let blind = match fault {
+        Fault::ClaimMissing { claim } => note_missing_claim(gaps, cluster, Plugin::VolumeBinding, claim),
+        _ => GapSet::NONE,
+    };
+    Some((fault, blind))
 }
 
 /// The class that a claim asks for, if it asks for one. Upstream: `GetPersistentVolumeClaimClass`.
@@ -95,4 +103,9 @@ pub(crate) fn note_missing(
     effect: GapEffect,
 ) -> GapSet {
     if lacks(cluster, kind) { gaps.note(Gap { kind, plugin, object, effect }) } else { GapSet::NONE }
+}
+
+/// Notes that a claim of the pod was looked for in vain, if the dump may lack it.
+pub(crate) fn note_missing_claim(gaps: &mut Gaps, cluster: &Cluster, plugin: Plugin, claim: Symbol) -> GapSet {
+    note_missing(gaps, cluster, plugin, Kind::PersistentVolumeClaim, Some(claim), GapEffect::MayDiffer)
 }

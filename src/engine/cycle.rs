@@ -1,6 +1,7 @@
 //! One pod's scheduling cycle: PreFilter, Filter on every node, PostFilter. Upstream: `schedule_one.go`.
 
 use super::chain::{CycleFilters, Phase};
+use super::claims;
 use super::framework::{Code, Fault, Gap, GapSet, Gaps, NarrowedNode, NodeStatus, PodCycle, Rejection, Verdict};
 use super::node_view::NodeView;
 use super::nominated;
@@ -39,14 +40,20 @@ pub fn schedule(cycle: &PodCycle<'_>) -> Outcome {
         fail(cycle, &mut outcome, Fault::NoNodes);
         return outcome;
     }
-    let prepared = pre_filter::run(cycle);
+    let mut prepared = pre_filter::run(cycle);
     outcome.narrowed_by.clone_from(&prepared.narrowed_by);
-    let mut met = GapSet::NONE;
+    let mut met = prepared.end_gaps;
     match prepared.end {
         Some(PreFilterEnd::Faulted(fault)) => fail(cycle, &mut outcome, fault),
         Some(PreFilterEnd::Rejected(rejected)) => {
             outcome.pre_filter = Some(rejected);
-            met = post_filter(cycle, &prepared, &mut outcome);
+            met = met.with(post_filter(cycle, &prepared, &mut outcome));
+        }
+        None if let Some((fault, gaps)) = claims::basic_check(cycle, &mut prepared.gaps) => {
+            // The attempt ends before any node is looked at; what the nodes would have said is told nonetheless.
+            let _ = filter(cycle, &prepared, &mut outcome.nodes);
+            fail(cycle, &mut outcome, fault);
+            met = gaps;
         }
         None => match filter(cycle, &prepared, &mut outcome.nodes) {
             Err(fault) => fail(cycle, &mut outcome, fault),

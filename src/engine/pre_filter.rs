@@ -23,6 +23,8 @@ pub(crate) struct Prepared<'a> {
     pub(crate) ran: Vec<Plugin>,
     /// What the dump lacks.
     pub(crate) gaps: Gaps,
+    /// Those of the gaps that the plugin named which ended the phase.
+    pub(crate) end_gaps: GapSet,
 }
 
 /// An end of PreFilter that leaves Filter out.
@@ -48,6 +50,7 @@ pub(crate) fn run<'a>(cycle: &PodCycle<'a>) -> Prepared<'a> {
         narrowed_by: Vec::new(),
         end: None,
         gaps: Gaps::default(),
+        end_gaps: GapSet::NONE,
     };
     phase.run();
     phase.finish()
@@ -61,6 +64,7 @@ struct PreFilterPhase<'a> {
     narrowed_by: Vec<Plugin>,
     end: Option<PreFilterEnd>,
     gaps: Gaps,
+    end_gaps: GapSet,
 }
 
 impl<'a> PreFilterPhase<'a> {
@@ -68,6 +72,7 @@ impl<'a> PreFilterPhase<'a> {
         let frame = &self.cycle.snapshot.behavior.frame;
         for &plugin in &self.cycle.profile.pre_filters {
             let Some(code) = registry::find(plugin) else { continue };
+            let known_gaps = self.gaps.list.len();
             match code.pre_filter(&self.cycle, &mut self.gaps) {
                 PreFilter::Skip => self.states.push((plugin, Some(State::Skipped))),
                 PreFilter::Run { filter, nodes } => {
@@ -86,6 +91,7 @@ impl<'a> PreFilterPhase<'a> {
                         (Code::Unschedulable, PreFilterUnschedulable::GoOn) => false,
                     };
                     self.reject(Some(plugin), rejection, code);
+                    self.end_gaps = gaps_since(&self.gaps, known_gaps);
                     if stops {
                         return;
                     }
@@ -93,6 +99,7 @@ impl<'a> PreFilterPhase<'a> {
                 PreFilter::Fault(fault) => {
                     self.states.push((plugin, None));
                     self.end = Some(PreFilterEnd::Faulted(fault));
+                    self.end_gaps = gaps_since(&self.gaps, known_gaps);
                     return;
                 }
             }
@@ -162,6 +169,7 @@ impl<'a> PreFilterPhase<'a> {
             end: self.end,
             ran,
             gaps: self.gaps,
+            end_gaps: self.end_gaps,
         }
     }
 
@@ -218,6 +226,11 @@ impl<'a> PreFilterPhase<'a> {
             | Plugin::DefaultPreemption => false,
         }
     }
+}
+
+/// The gaps past the first ones of a list.
+fn gaps_since(gaps: &Gaps, known: usize) -> GapSet {
+    (known..gaps.list.len()).fold(GapSet::NONE, |set, at| set.with(GapSet(1 << at.min(31))))
 }
 
 /// The gaps that matter in Filter, and in a dry run.

@@ -37,10 +37,9 @@ impl FilterPlugin for VolumeBinding {
         if pod_claims.is_empty() {
             return PreFilter::Skip;
         }
-        for missing in pod_claims.iter().filter(|one| one.claim.is_none()) {
-            let (kind, effect) = (Kind::PersistentVolumeClaim, GapEffect::MayDiffer);
-            claims::note_missing(gaps, cluster, PLUGIN, kind, Some(missing.name), effect);
-        }
+        let missing = pod_claims.iter().filter(|one| one.claim.is_none());
+        let mut blind = missing
+            .fold(GapSet::NONE, |blind, one| blind.with(claims::note_missing_claim(gaps, cluster, PLUGIN, one.name)));
         let on_nodes = match behavior.claim_problems {
             ClaimProblems::ErrorOnNodes => true,
             ClaimProblems::ErrorFirst => false,
@@ -51,21 +50,21 @@ impl FilterPlugin for VolumeBinding {
                 false
             }
         };
-        match sort(cycle, &pod_claims, gaps) {
-            Ok(sorted) if sorted.immediate && on_nodes => broken(Fault::UnboundImmediateClaims),
+        match sort(cycle, &pod_claims, gaps, &mut blind) {
+            Ok(sorted) if sorted.immediate && on_nodes => broken(Fault::UnboundImmediateClaims, blind),
             Ok(sorted) if sorted.immediate => PreFilter::Reject(Rejection::UnboundImmediateClaims, Code::Unresolvable),
             Ok(sorted) => {
                 let nodes = narrowed(cluster, behavior, &sorted.bound);
                 PreFilter::Run { filter: Box::new(Filter::new(cluster, behavior, &sorted, gaps)), nodes }
             }
-            Err(fault) if on_nodes => broken(fault),
+            Err(fault) if on_nodes => broken(fault, blind),
             Err(fault) => PreFilter::Fault(fault),
         }
     }
 }
 
-fn broken<'a>(fault: Fault) -> PreFilter<'a> {
-    PreFilter::Run { filter: Box::new(Broken(fault)), nodes: None }
+fn broken<'a>(fault: Fault, blind: GapSet) -> PreFilter<'a> {
+    PreFilter::Run { filter: Box::new(Broken { fault, blind }), nodes: None }
 }
 
 /// The first claim that rejects the pod as it is. Upstream: `podHasPVCs`.
@@ -108,7 +107,12 @@ struct Sorted<'a> {
 }
 
 /// Upstream: `GetPodVolumeClaims`.
-fn sort<'a>(cycle: &PodCycle<'a>, pod_claims: &[PodClaim<'a>], gaps: &mut Gaps) -> Result<Sorted<'a>, Fault> {
+fn sort<'a>(
+    cycle: &PodCycle<'a>,
+    pod_claims: &[PodClaim<'a>],
+    gaps: &mut Gaps,
+    blind: &mut GapSet,
+) -> Result<Sorted<'a>, Fault> {
     let cluster = cycle.cluster();
     let mut sorted = Sorted::default();
     for one in pod_claims {
@@ -123,7 +127,8 @@ fn sort<'a>(cycle: &PodCycle<'a>, pod_claims: &[PodClaim<'a>], gaps: &mut Gaps) 
         let name = claims::class_name(cluster, claim);
         let class = name.and_then(|name| cluster.storage.class(name));
         if name.is_some() && class.is_none() && claim.volume_name.is_none() {
-            claims::note_missing(gaps, cluster, PLUGIN, Kind::StorageClass, name, GapEffect::MayDiffer);
+            let gap = claims::note_missing(gaps, cluster, PLUGIN, Kind::StorageClass, name, GapEffect::MayDiffer);
+            *blind = blind.with(gap);
         }
         match class.map(|class| (class, class.binding_mode)) {
             Some((class, None)) => return Err(Fault::Class { class: Some(class.name) }),
@@ -319,14 +324,22 @@ impl PodFilter for Filter<'_> {
 }
 
 /// Claims that fail on every node that gets as far as this plugin (1.18).
-struct Broken(Fault);
+#[derive(Clone, Copy)]
+struct Broken {
+    fault: Fault,
+    blind: GapSet,
+}
 
 impl PodFilter for Broken {
     fn filter(&self, _view: &NodeView<'_>) -> Verdict {
-        Verdict::Faults(self.0)
+        Verdict::Faults(self.fault)
+    }
+
+    fn gaps_at(&self, _view: &NodeView<'_>) -> GapSet {
+        self.blind
     }
 
     fn fork<'s>(&'s self) -> Box<dyn PodFilter + 's> {
-        Box::new(Broken(self.0))
+        Box::new(*self)
     }
 }

@@ -6,14 +6,12 @@
 //! in two volumes counts twice: both as upstream has it.
 
 use crate::engine::claims;
-use crate::engine::framework::{
-    Code, FilterPlugin, GapEffect, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict,
-};
+use crate::engine::framework::{Code, FilterPlugin, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
 use crate::engine::node_view::NodeView;
 use crate::engine::snapshot::Snapshot;
 use crate::kube::behavior::{ReadWriteOncePod, UnusedClaims};
 use crate::kube::plugin::Plugin;
-use crate::model::cluster::{Cluster, Kind};
+use crate::model::cluster::Cluster;
 use crate::model::id::{NamespaceId, PodId, Symbol};
 use crate::model::pod::Pod;
 use crate::model::volume::PodVolumeSource;
@@ -71,8 +69,7 @@ fn exclusive_claims(cycle: &PodCycle<'_>, gaps: &mut Gaps) -> Result<Vec<Symbol>
     let mut exclusive = Vec::new();
     for one in claims::of_pod(cluster, pod).filter(|one| !one.ephemeral) {
         let Some(claim) = one.claim else {
-            let (kind, effect) = (Kind::PersistentVolumeClaim, GapEffect::MayDiffer);
-            claims::note_missing(gaps, cluster, Plugin::VolumeRestrictions, kind, Some(one.name), effect);
+            claims::note_missing_claim(gaps, cluster, Plugin::VolumeRestrictions, one.name);
             return Err(Rejection::ClaimMissing { plugin: Plugin::VolumeRestrictions, claim: one.name });
         };
         if !claim.access_modes.read_write_once_pod || exclusive.contains(&one.name) {
