@@ -9,11 +9,13 @@
 //! * [`kube`] resolves a release, its gates and a configuration into a `Behavior` and a `Profile`.
 //! * [`engine`] makes a snapshot of the cluster as that scheduler sees it and decides about a pod: facts, no words.
 //! * [`capture`] runs kubectl for the kinds that are read.
+//! * [`explain`] computes anew the numbers behind an outcome.
 //! * [`wording`] knows upstream's sentences, [`report`] ours; [`cli`] joins them; [`problem`] is trouble as data.
 
 pub mod capture;
 pub mod cli;
 pub mod engine;
+pub mod explain;
 pub mod kube;
 pub mod load;
 pub mod model;

@@ -5,7 +5,15 @@ use std::path::PathBuf;
 
 /// What kube-scheduler's preemption did or would do, answered offline from what `kubectl get -o json` printed.
 #[derive(Debug, Parser)]
-#[command(name = "preempt-audit", version, max_term_width = 120, arg_required_else_help = true)]
+#[command(
+    name = "preempt-audit",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    infer_subcommands = true,
+    after_help = "Exit status: 0 answered; 1 findings (--fail-on); 2 wrong usage, nothing readable, or a pod that is not there; \
+                  3 inconclusive (--strict)."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -15,6 +23,37 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Explain what the scheduler does about pending pods: the node, the victims, and why
     Explain(Box<Explain>),
+    /// List what differs between releases of the scheduler
+    Versions(Versions),
+    /// Explain a problem code, such as PA0107
+    ExplainCode {
+        /// The code; without one, all are listed
+        #[arg(value_name = "CODE")]
+        code: Option<String>,
+    },
+    /// Print the JSON Schema of a report
+    Schema {
+        /// The report
+        #[arg(value_enum)]
+        report: ReportKind,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+}
+
+/// A kind of report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportKind {
+    /// What `explain -o json` prints
+    Explain,
+    /// What `explain --compare … -o json` prints
+    Compare,
+    /// What `versions -o json` prints
+    Versions,
 }
 
 /// Which files, and how to read them.
@@ -25,7 +64,11 @@ pub(crate) struct InputArgs {
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Print the SHA-256 of files larger than 64 MB as well (in JSON)
+    /// Time of the dump, RFC 3339 [default: the newest time that any object carries]
+    #[arg(long, value_name = "TIME", help_heading = "Input")]
+    pub(crate) as_of: Option<String>,
+
+    /// Give the SHA-256 of files larger than 64 MB as well (in JSON)
     #[arg(long, help_heading = "Input")]
     pub(crate) digest: bool,
 }
@@ -46,40 +89,135 @@ pub(crate) struct SchedulerArgs {
     pub(crate) feature_gates: Option<String>,
 }
 
+/// Arguments of `explain`.
 #[derive(Args, Debug)]
 pub(crate) struct Explain {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// A pod: `namespace/name`, `pod/name` or `name`; may be given more than once
-    #[arg(long = "pod", short = 'p', value_name = "POD")]
+    /// A pod: `namespace/name`, `pod/name`, `name`, or a UID as events name it; may be given more than once
+    /// [default: every pending pod]
+    #[arg(long = "pod", short, value_name = "POD")]
     pub(crate) pods: Vec<String>,
 
     /// Namespace of pods that are given without one
     #[arg(long, short, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
+    /// Every pending pod, each on the dump as it is
+    #[arg(long, conflicts_with = "pods")]
+    pub(crate) all_pending: bool,
+
+    /// Tell the full story of one node: every step of its dry run
+    #[arg(long, value_name = "NODE")]
+    pub(crate) node: Option<String>,
+
+    /// Ask several releases, such as `1.31,1.34`, and tell what makes the difference
+    #[arg(long, value_name = "RELEASES", value_delimiter = ',', conflicts_with_all = ["compare_all", "node"])]
+    pub(crate) compare: Vec<String>,
+
+    /// Ask every release from 1.18 on
+    #[arg(long, conflicts_with = "node")]
+    pub(crate) compare_all: bool,
+
     #[command(flatten)]
     pub(crate) scheduler: SchedulerArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(crate) status: StatusArgs,
+
+    /// Threads [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
 }
 
 /// How to print.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct OutputArgs {
     /// Form of the answer
     #[arg(long, short, value_enum, default_value_t = Form::Table, help_heading = "Output")]
     pub(crate) output: Form,
+
+    /// Every candidate, victim and node; the same as `-o wide`
+    #[arg(long, help_heading = "Output")]
+    pub(crate) wide: bool,
+
+    /// Colour; NO_COLOR and CLICOLOR_FORCE are heeded
+    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub(crate) color: When,
 }
 
+impl OutputArgs {
+    /// The form asked for.
+    pub(crate) fn form(self) -> Form {
+        match self.output {
+            Form::Table if self.wide => Form::Wide,
+            form => form,
+        }
+    }
+}
+
+/// Forms of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
     /// At most about a screen a pod
     Table,
-    /// Everything: every candidate, every node
+    /// Every candidate, victim and node
     Wide,
-    /// A report for programs, see `schema`
+    /// A report for programs: see `schema`
     Json,
+}
+
+/// When to paint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What makes the exit status.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StatusArgs {
+    /// Exit 1 where a pod's answer is one of these
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Exit status")]
+    pub(crate) fail_on: Vec<FailOn>,
+
+    /// Exit 0 where the status would be 1
+    #[arg(long, help_heading = "Exit status")]
+    pub(crate) exit_zero: bool,
+
+    /// Exit 3 where something that the dump lacks may change an answer
+    #[arg(long, help_heading = "Exit status")]
+    pub(crate) strict: bool,
+}
+
+/// Findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// A pod that stays pending
+    Unplaced,
+    /// A pod that preempts others
+    Preemption,
+    /// A pod whose preemption violates a PodDisruptionBudget
+    PdbViolation,
+    /// An answer that is one of several, or undetermined
+    Uncertain,
+}
+
+/// Arguments of `versions`.
+#[derive(Args, Debug)]
+pub(crate) struct Versions {
+    /// Releases to set side by side, such as `1.31,1.34` [default: all, as ranges]
+    #[arg(value_name = "RELEASE", value_delimiter = ',')]
+    pub(crate) releases: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }

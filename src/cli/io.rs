@@ -1,12 +1,13 @@
 //! The world as the command line sees it, handed in so that a test can stand in for it.
 
-use std::io::{self, IsTerminal, Read, Write};
+use super::args::When;
+use super::failure::Failure;
+use crate::report::page::{DEFAULT_WIDTH, Page, Paint};
+use std::io::{self, IsTerminal, Write};
 
 /// Streams, environment and terminal.
 pub struct Io<'w> {
-    /// Standard input.
-    pub stdin: Box<dyn Read + 'w>,
-    /// Whether somebody pipes something into it: a pipe or a file, not a terminal or `/dev/null`.
+    /// Whether somebody pipes something into standard input: a pipe or a file, not a terminal or `/dev/null`.
     pub stdin_is_piped: bool,
     /// Answers.
     pub stdout: Box<dyn Write + 'w>,
@@ -26,7 +27,6 @@ impl Io<'static> {
     /// The process's own.
     pub fn of_process() -> Self {
         Io {
-            stdin: Box::new(io::stdin()),
             stdin_is_piped: stdin_is_piped(),
             stdout: Box::new(io::BufWriter::with_capacity(1 << 16, io::stdout())),
             stderr: Box::new(io::stderr()),
@@ -54,7 +54,54 @@ fn stdin_is_piped() -> bool {
     !io::stdin().is_terminal()
 }
 
-/// Whether a write failed because the reader went away, which is no error of ours.
-pub(crate) fn is_broken_pipe(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
+impl Io<'_> {
+    /// An environment variable; an empty one counts as unset.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        (self.env)(name)
+    }
+
+    /// Columns to fill.
+    pub(crate) fn columns(&self) -> u16 {
+        self.width.filter(|_| self.stdout_is_terminal).unwrap_or(DEFAULT_WIDTH)
+    }
+
+    /// Whether to paint on a stream.
+    pub(crate) fn paints(&self, when: When, terminal: bool) -> bool {
+        match when {
+            When::Always => true,
+            When::Never => false,
+            When::Auto if self.variable("NO_COLOR").is_some() => false,
+            When::Auto if self.variable("CLICOLOR_FORCE").is_some_and(|it| it != "0") => true,
+            When::Auto => terminal && self.variable("TERM").is_none_or(|it| it != "dumb"),
+        }
+    }
+
+    /// A page for standard output.
+    pub(crate) fn page(&self, color: When) -> Page {
+        let paint = if self.paints(color, self.stdout_is_terminal) { Paint::Color } else { Paint::Plain };
+        Page::new(paint, self.columns())
+    }
+
+    /// Writes an answer.
+    pub(crate) fn print(&mut self, text: &str) -> Result<(), Failure> {
+        let written = self.stdout.write_all(text.as_bytes());
+        self.written(written)
+    }
+
+    /// Writes anything else.
+    pub(crate) fn complain(&mut self, text: &str) -> Result<(), Failure> {
+        // Nobody is left to be told that standard error is closed.
+        let _ = self.stderr.write_all(text.as_bytes());
+        Ok(())
+    }
+
+    /// A write that failed because the reader went away is no error of ours.
+    pub(crate) fn written(&self, written: io::Result<()>) -> Result<(), Failure> {
+        match written {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::new(format!("cannot write the answer: {error}")))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
 }

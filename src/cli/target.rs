@@ -24,6 +24,16 @@ pub(crate) enum Target {
     },
 }
 
+impl Target {
+    /// What was asked for and is not there, and what may have been meant.
+    pub(crate) fn not_found(&self) -> (&str, &[PodId]) {
+        match self {
+            Target::Pod(_) => ("", &[]),
+            Target::Missing { asked, near } | Target::Ambiguous { asked, pods: near } => (asked, near),
+        }
+    }
+}
+
 /// How many similar names are offered.
 const NEAR: usize = 3;
 /// Names less similar than this are not offered.

@@ -240,6 +240,35 @@ pub struct PodReport {
     pub gaps: Vec<GapRow>,
 }
 
+impl PodReport {
+    /// A report that says nothing but what came of the pod.
+    pub fn bare(pod: String, outcome: PodOutcome) -> Self {
+        PodReport {
+            pod,
+            priority: None,
+            outcome,
+            message: None,
+            post_filter_message: None,
+            error: None,
+            eligible: None,
+            ineligible_reason: None,
+            node: None,
+            suggestions: Vec::new(),
+            nodes: BTreeMap::new(),
+            potential_nodes: Vec::new(),
+            candidates: Vec::new(),
+            dry_run: BTreeMap::new(),
+            nominated: None,
+            victims: Vec::new(),
+            pdbs_violated: Vec::new(),
+            cleared_nominations: Vec::new(),
+            actions: Vec::new(),
+            certainty: None,
+            gaps: Vec::new(),
+        }
+    }
+}
+
 /// A node's status.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Status {
@@ -449,4 +478,122 @@ pub struct GapRow {
     pub object: Option<String>,
     /// What it changes.
     pub effect: String,
+}
+
+/// What `versions -o json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VersionsReport {
+    /// `preempt-audit/v1`.
+    pub api_version: &'static str,
+    /// `VersionsReport`.
+    pub kind: &'static str,
+    /// The program.
+    pub tool: Tool,
+    /// The releases asked about.
+    pub releases: Vec<String>,
+    /// What may differ between them, with default feature gates.
+    pub fields: Vec<FieldRow>,
+}
+
+/// Something in which releases differ.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FieldRow {
+    /// Its group and name, such as `preemption.terminating_guard`.
+    pub name: String,
+    /// What it decides, and upstream's file.
+    pub doc: String,
+    /// Its variants, in use or not.
+    pub variants: Vec<VariantRow>,
+    /// A vector of the real scheduler that proves it, as `case@release`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<&'static str>,
+}
+
+/// What releases may do.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VariantRow {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: String,
+    /// The releases that do it, as ranges: `1.18 – 1.26`, `1.27.0 – 1.27.3`.
+    pub releases: Vec<String>,
+}
+
+/// What `explain --compare … -o json` prints.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CompareReport<Pods> {
+    /// `preempt-audit/v1`.
+    pub api_version: &'static str,
+    /// `CompareReport`.
+    pub kind: &'static str,
+    /// The program.
+    pub tool: Tool,
+    /// The files that were read.
+    pub inputs: Vec<Input>,
+    /// What the files hold of each kind of object.
+    pub coverage: Vec<CoverageRow>,
+    /// Trouble in the input.
+    pub problems: Vec<ProblemRow>,
+    /// One comparison for each pod asked for, in the order asked.
+    pub pods: Pods,
+}
+
+/// One pod under several releases.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ComparedPod {
+    /// `namespace/name`.
+    pub pod: String,
+    /// Whether every release decides alike.
+    pub same: bool,
+    /// The answers, oldest release first; neighbours that answer alike stand together.
+    pub answers: Vec<ComparedAnswer>,
+}
+
+/// The answer of neighbouring releases.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ComparedAnswer {
+    /// The releases.
+    pub releases: Vec<String>,
+    /// What they decide.
+    pub decision: Decision,
+    /// What makes the difference to the answer before; empty for the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<BecauseRow>,
+}
+
+/// What a release decides about a pod, without its sentences.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// What came of the pod.
+    pub outcome: PodOutcome,
+    /// The nodes that it fits on, or that may be nominated when every potential node is tried.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<String>,
+    /// Victims on the first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub victims: Vec<String>,
+    /// How many evictions violate a budget.
+    pub pdb_violations: i64,
+    /// Pods of lower priority that lose their nomination.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cleared_nominations: Vec<String>,
+}
+
+/// A behaviour that makes a difference.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct BecauseRow {
+    /// The field, such as `preemption.terminating_guard`; `profile` for the default plugins and their order.
+    pub field: String,
+    /// What the releases before do.
+    pub before: String,
+    /// What these do.
+    pub after: String,
+    /// What the field decides.
+    pub doc: String,
 }

@@ -1,6 +1,11 @@
 //! Our words: outcomes to tables and JSON.
 
+pub mod amount;
 pub mod escape;
+pub mod groups;
 pub mod json;
+pub mod page;
+pub mod problems;
+pub mod story;
+pub mod summary;
 pub mod view;
-mod words;

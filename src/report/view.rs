@@ -1,19 +1,19 @@
 //! Outcomes with names in place of ids: the rows of the report for programs, and what the tables share with them.
 
 use super::json::{
-    CandidateRow, CertaintyRow, CriterionName, GapRow, Level, NominatedRow, PdbChargeRow, PdbViolationRow, PodOutcome,
-    PodReport, PossibleRow, Status, VictimRow,
+    CandidateRow, CertaintyRow, CoverageRow, CriterionName, GapRow, Level, NominatedRow, PdbChargeRow, PdbViolationRow,
+    PodOutcome, PodReport, PossibleRow, State, Status, VictimRow,
 };
-use super::words;
-use crate::engine::framework::{Code, Gap, GapEffect, NodeStatus, PodCycle, Verdict};
+use crate::engine::framework::{Gap, GapEffect, PodCycle};
 use crate::engine::outcome::{
-    Candidate, Cause, Certainty, Choice, Criterion, Disposition, DryRunFailure, Eligibility, Outcome, PdbCharge,
-    Preemption, Victim,
+    Candidate, Cause, Certainty, Choice, Criterion, Disposition, Eligibility, Outcome, PdbCharge, Preemption, Victim,
 };
-use crate::model::cluster::Cluster;
+use crate::model::cluster::{Cluster, Coverage, CoverageState};
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::time::Time;
+use crate::wording::{StatusWords, Words};
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 /// One pod's outcome with everything that gives its ids names.
 #[derive(Clone, Copy, Debug)]
@@ -68,28 +68,21 @@ impl<'a> View<'a> {
         }
     }
 
-    /// A node's status as upstream would print it.
-    pub fn status(&self, node: NodeId, status: &NodeStatus) -> Status {
-        let (code, plugin) = match status.verdict {
-            Verdict::Fits => return Status { code: "Success", plugin: None, reasons: Vec::new() },
-            Verdict::Rejects(rejection, code) => (code_name(code), Some(rejection.plugin())),
-            Verdict::Faults(_) => ("Error", None),
-        };
-        // Several merged rejections name no single plugin.
-        let merged = status.more.iter().any(|it| Some(it.plugin()) != plugin);
-        let plugin = if merged { None } else { plugin.map(|it| it.map_or("PreFilter", |it| it.name())) };
-        Status { code, plugin, reasons: words::reasons(self, node, status) }
+    /// Upstream's sentences about the outcome.
+    pub fn words(&self) -> Words<'a> {
+        Words::new(self.cycle.snapshot, self.outcome)
     }
 
     /// The full report.
     pub fn report(&self) -> PodReport {
         let mut report = self.head();
-        report.message = words::message(self);
-        report.post_filter_message = words::post_filter_message(self);
+        let words = self.words();
+        report.message = words.message();
+        report.post_filter_message = words.post_filter_message();
         report.nodes = self.nodes();
         if let Some(preemption) = self.preemption() {
             report.eligible = Some(preemption.eligibility == Eligibility::Eligible);
-            report.ineligible_reason = words::ineligible_reason(preemption.eligibility).map(str::to_owned);
+            report.ineligible_reason = words.ineligible_reason().map(str::to_owned);
             report.potential_nodes = preemption.potential.iter().map(|it| self.node_name(*it).to_owned()).collect();
             report.candidates = self.candidates(preemption);
             report.dry_run = self.dry_run(preemption);
@@ -107,43 +100,29 @@ impl<'a> View<'a> {
     fn head(&self) -> PodReport {
         let pod = self.cycle.incoming();
         PodReport {
-            pod: self.cluster().pod_key(self.outcome.pod),
             priority: Some(pod.priority()),
-            outcome: self.pod_outcome(),
-            message: None,
-            post_filter_message: None,
-            error: match self.outcome.disposition {
-                Disposition::Error(fault) => Some(words::fault(self, fault)),
-                _ => None,
+            error: match &self.outcome.disposition {
+                Disposition::Error(fault) => Some(self.words().fault(fault)),
+                Disposition::Bound
+                | Disposition::Terminal
+                | Disposition::Deleting
+                | Disposition::OtherScheduler
+                | Disposition::Gated(_)
+                | Disposition::Feasible(_)
+                | Disposition::Unschedulable => None,
             },
-            eligible: None,
-            ineligible_reason: None,
             node: pod.node_name.map(|it| self.cluster().text(it).to_owned()),
-            suggestions: Vec::new(),
-            nodes: BTreeMap::new(),
-            potential_nodes: Vec::new(),
-            candidates: Vec::new(),
-            dry_run: BTreeMap::new(),
-            nominated: None,
-            victims: Vec::new(),
-            pdbs_violated: Vec::new(),
-            cleared_nominations: Vec::new(),
-            actions: Vec::new(),
             certainty: Some(self.certainty()),
             gaps: self.outcome.gaps.iter().map(|it| self.gap(it)).collect(),
+            ..PodReport::bare(self.cluster().pod_key(self.outcome.pod), self.pod_outcome())
         }
     }
 
     fn nodes(&self) -> BTreeMap<String, Status> {
-        // A node that a PreFilterResult left out has no status in some releases.
-        let none = || Status { code: "", plugin: Some("PreFilter"), reasons: Vec::new() };
+        let words = self.words();
         let ran = self.outcome.nodes.iter().any(Option::is_some);
-        let all = self.outcome.nodes.iter().enumerate().filter(|_| ran);
-        all.map(|(at, status)| {
-            let node = NodeId::at(at);
-            (self.node_name(node).to_owned(), status.as_ref().map_or_else(none, |it| self.status(node, it)))
-        })
-        .collect()
+        let all = self.cluster().node_range().filter(|_| ran);
+        all.map(|it| (self.node_name(it).to_owned(), status_row(words.node(it)))).collect()
     }
 
     fn candidates(&self, preemption: &Preemption) -> Vec<CandidateRow> {
@@ -162,22 +141,9 @@ impl<'a> View<'a> {
     }
 
     fn dry_run(&self, preemption: &Preemption) -> BTreeMap<String, Status> {
-        let failures = preemption.failures.iter();
-        failures.map(|(node, failure)| (self.node_name(*node).to_owned(), self.failure(*node, failure))).collect()
-    }
-
-    fn failure(&self, node: NodeId, failure: &DryRunFailure) -> Status {
-        match failure {
-            DryRunFailure::Rejected(status) => self.status(node, status),
-            DryRunFailure::NoVictims => Status {
-                code: code_name(Code::Unresolvable),
-                plugin: None,
-                reasons: vec![words::no_victims(self, node)],
-            },
-            DryRunFailure::NoVictimNeeded | DryRunFailure::UnpreparedHook(_) => {
-                Status { code: "Error", plugin: None, reasons: vec![words::dry_run_error(self, node, failure)] }
-            }
-        }
+        let words = self.words();
+        let row = |node, failure| (self.node_name(node).to_owned(), status_row(words.dry_run(failure, node)));
+        preemption.failures.iter().map(|(node, failure)| row(*node, failure)).collect()
     }
 
     fn nominated(&self, choice: &Choice) -> NominatedRow {
@@ -202,7 +168,7 @@ impl<'a> View<'a> {
     fn victim(&self, node: NodeId, victim: &Victim) -> VictimRow {
         let (first, group) = victim.pods.split_first().expect("a victim has at least one pod");
         let pod = self.cluster().pod(*first);
-        let kept_out = victim.kept_out_by.as_ref().map(|it| words::reasons(self, node, it).join(", "));
+        let kept_out = victim.kept_out_by.as_ref().map(|it| self.words().status(it, node).reasons.join(", "));
         VictimRow {
             pod: self.cluster().pod_key(*first),
             priority: pod.priority(),
@@ -278,12 +244,9 @@ impl<'a> View<'a> {
     }
 }
 
-/// The code as upstream writes it.
-pub fn code_name(code: Code) -> &'static str {
-    match code {
-        Code::Unschedulable => "Unschedulable",
-        Code::Unresolvable => "UnschedulableAndUnresolvable",
-    }
+fn status_row(words: StatusWords) -> Status {
+    let plugin = Some(words.plugin).filter(|it| !it.is_empty());
+    Status { code: words.code, plugin, reasons: words.reasons }
 }
 
 fn criterion_name(criterion: Criterion) -> CriterionName {
@@ -320,6 +283,28 @@ pub fn gap_text(effect: GapEffect) -> &'static str {
         GapEffect::MayFreeLess => "victims may free less than this answer counts on",
         GapEffect::NotModelled => "this program does not compute the rule",
     }
+}
+
+/// What the dump holds of each kind.
+pub fn coverage(cluster: &Cluster) -> Vec<CoverageRow> {
+    let row = |it: &Coverage| CoverageRow {
+        kind: it.kind.name(),
+        state: match it.state {
+            CoverageState::Present => State::Present,
+            CoverageState::Empty => State::Empty,
+            CoverageState::Absent => State::Absent,
+            CoverageState::Truncated => State::Truncated,
+            CoverageState::Rejected => State::Rejected,
+        },
+        objects: it.objects,
+        rejected: it.rejected,
+    };
+    cluster.coverage.iter().map(row).collect()
+}
+
+/// A file's time.
+pub fn system_time_text(time: SystemTime) -> String {
+    jiff::Timestamp::try_from(time).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
 }
 
 /// A time as Kubernetes writes it: UTC, to the second, or finer where the time is.

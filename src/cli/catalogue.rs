@@ -1,0 +1,43 @@
+//! What the program knows by heart: `explain-code`, `schema`, `completions`.
+
+use super::args::{Cli, ReportKind};
+use super::exit::Exit;
+use super::failure::Failure;
+use super::io::Io;
+use crate::problem::ProblemCode;
+use crate::report::json::{CompareReport, ComparedPod, ExplainReport, PodReport, VersionsReport};
+use clap::CommandFactory;
+
+/// `explain-code`: one code at length, or all of them.
+pub(crate) fn explain_code(code: Option<&str>, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let Some(asked) = code else {
+        let line = |it: &ProblemCode| format!("{}  {:<7}  {}\n", it.text(), it.severity().to_string(), it.title());
+        io.print(&ProblemCode::ALL.iter().map(line).collect::<String>())?;
+        return Ok(Exit::Clean);
+    };
+    let Some(code) = ProblemCode::ALL.iter().find(|it| it.text().eq_ignore_ascii_case(asked)) else {
+        return Err(Failure::new(format!("there is no problem code `{asked}`")).help("`explain-code` alone lists all"));
+    };
+    let explanation: Vec<&str> = code.explanation().lines().map(str::trim).collect();
+    io.print(&format!("{} ({}): {}\n\n{}\n", code.text(), code.severity(), code.title(), explanation.join("\n")))?;
+    Ok(Exit::Clean)
+}
+
+/// `schema`: the JSON Schema of a report.
+pub(crate) fn schema(report: ReportKind, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let schema = match report {
+        ReportKind::Explain => schemars::schema_for!(ExplainReport<Vec<PodReport>>),
+        ReportKind::Compare => schemars::schema_for!(CompareReport<Vec<ComparedPod>>),
+        ReportKind::Versions => schemars::schema_for!(VersionsReport),
+    };
+    super::explain::write_json(&schema, io)?;
+    Ok(Exit::Clean)
+}
+
+/// `completions`: a script for a shell.
+pub(crate) fn completions(shell: clap_complete::Shell, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "preempt-audit", &mut script);
+    io.print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Clean)
+}

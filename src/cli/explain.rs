@@ -1,0 +1,259 @@
+//! `explain`.
+
+use super::args::{Explain, FailOn, Form, StatusArgs};
+use super::exit::Exit;
+use super::failure::Failure;
+use super::input::{self, Input};
+use super::io::Io;
+use super::scheduler::{self, Scheduler};
+use super::target::{self, Target};
+use crate::engine::cycle;
+use crate::engine::framework::PodCycle;
+use crate::engine::outcome::{Certainty, Outcome};
+use crate::engine::snapshot::Snapshot;
+use crate::kube::profile::Profile;
+use crate::model::id::PodId;
+use crate::report::escape::SafeJson;
+use crate::report::json::{self, API_VERSION, ExplainReport, PodOutcome, PodReport, Tool};
+use crate::report::page::{Ink, Page, TableRow};
+use crate::report::story::{self, Detail};
+use crate::report::view::{self, View};
+use crate::report::{problems, summary};
+use rayon::prelude::*;
+use serde::{Serialize, Serializer};
+use std::cell::Cell;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Pods that are answered together: enough for every processor, few enough to hold their reports in memory.
+const BATCH: usize = 32;
+
+/// Runs `explain`.
+pub(crate) fn run(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let pool = pool(args.jobs)?;
+    let (piped, dump) = (io.stdin_is_piped, io.variable(input::DUMP_VARIABLE));
+    let mut input = pool.install_or_here(|| Input::read(&args.input, piped, dump))?;
+    input.tell_problems(io, args.output.color)?;
+    if input.is_empty() {
+        return Err(Failure::new("nothing to answer from: no node and no pod was read")
+            .help("give the files that `kubectl get nodes,pods,pdb,pc -A -o json` wrote"));
+    }
+    let scheduler = scheduler::resolve(&args.scheduler)?;
+    let cluster = std::mem::take(&mut input.loaded.cluster);
+    let snapshot = Snapshot::new(Arc::new(cluster), Arc::clone(&scheduler.behavior));
+    let targets = targets(args, &snapshot);
+    let run =
+        Run { args, input: &input, scheduler: &scheduler, snapshot: &snapshot, pool, exit: Cell::new(Exit::Clean) };
+    match args.output.form() {
+        Form::Json => run.json(&targets, io)?,
+        Form::Table => run.text(&targets, Detail::Screen, io)?,
+        Form::Wide => run.text(&targets, Detail::Wide, io)?,
+    }
+    Ok(run.exit.get())
+}
+
+fn targets(args: &Explain, snapshot: &Snapshot) -> Vec<Target> {
+    let cluster = &snapshot.cluster;
+    let namespace = args.namespace.as_deref();
+    if args.pods.is_empty() {
+        let pending = target::pending(cluster).into_iter();
+        let here = |pod: &PodId| namespace.is_none_or(|it| cluster.namespace_name(cluster.pod(*pod).namespace) == it);
+        return pending.filter(here).map(Target::Pod).collect();
+    }
+    args.pods.iter().map(|asked| target::find(cluster, asked, namespace)).collect()
+}
+
+/// A pool of as many threads as asked for; the processors' number without.
+pub(crate) struct Pool(Option<rayon::ThreadPool>);
+
+pub(crate) fn pool(jobs: Option<u16>) -> Result<Pool, Failure> {
+    let Some(jobs) = jobs else { return Ok(Pool(None)) };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(usize::from(jobs)).build();
+    pool.map(|it| Pool(Some(it))).map_err(|error| Failure::new(format!("cannot start {jobs} threads: {error}")))
+}
+
+impl Pool {
+    pub(crate) fn install_or_here<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.0 {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+}
+
+struct Run<'a> {
+    args: &'a Explain,
+    input: &'a Input,
+    scheduler: &'a Scheduler,
+    snapshot: &'a Snapshot,
+    pool: Pool,
+    exit: Cell<Exit>,
+}
+
+/// A pod that was asked for, with what came of it if it is there.
+type Answer<'t> = (&'t Target, Option<Outcome>);
+
+impl<'a> Run<'a> {
+    fn answers<'t>(&self, targets: &'t [Target]) -> Vec<Answer<'t>> {
+        let (snapshot, scheduler) = (self.snapshot, self.scheduler);
+        let answers: Vec<Answer<'t>> = self.pool.install_or_here(|| {
+            let outcome = |target: &'t Target| {
+                let outcome = match target {
+                    Target::Pod(pod) => Some(cycle::schedule(&cycle_of(*pod, snapshot, scheduler))),
+                    Target::Missing { .. } | Target::Ambiguous { .. } => None,
+                };
+                (target, outcome)
+            };
+            targets.par_iter().map(outcome).collect()
+        });
+        for (_, outcome) in &answers {
+            let exit = match outcome {
+                Some(outcome) => judge(&self.view(outcome), &self.args.status),
+                None => Exit::Unusable,
+            };
+            self.exit.set(self.exit.get().max(exit));
+        }
+        answers
+    }
+
+    fn view<'o>(&'o self, outcome: &'o Outcome) -> View<'o> {
+        View { cycle: cycle_of(outcome.pod, self.snapshot, self.scheduler), outcome }
+    }
+
+    fn scheduler_row(&self) -> json::Scheduler {
+        json::Scheduler {
+            version: self.scheduler.release.to_string(),
+            version_from: self.scheduler.from,
+            profile: self.scheduler.profiles[0].scheduler_name.clone(),
+            assumptions: self.scheduler.assumptions.clone(),
+        }
+    }
+
+    // ---- for programs
+
+    fn json(&self, targets: &[Target], io: &mut Io<'_>) -> Result<(), Failure> {
+        let report = ExplainReport {
+            api_version: API_VERSION,
+            kind: "ExplainReport",
+            tool: Tool::THIS,
+            scheduler: self.scheduler_row(),
+            inputs: self.input.rows(self.args.input.digest),
+            coverage: view::coverage(&self.snapshot.cluster),
+            as_of: self.snapshot.cluster.as_of.map(view::time_text),
+            problems: self.input.problems.iter().map(problems::row).collect(),
+            pods: Streamed { run: self, targets },
+        };
+        write_json(&report, io)
+    }
+
+    fn report(&self, (target, outcome): &Answer<'_>) -> PodReport {
+        match outcome {
+            Some(outcome) => self.view(outcome).report(),
+            None => {
+                let (asked, near) = target.not_found();
+                let suggestions = self.keys(near);
+                PodReport { suggestions, ..PodReport::bare(asked.to_owned(), PodOutcome::NotFound) }
+            }
+        }
+    }
+
+    fn keys(&self, pods: &[PodId]) -> Vec<String> {
+        pods.iter().map(|it| self.snapshot.cluster.pod_key(*it)).collect()
+    }
+
+    // ---- for people
+
+    fn text(&self, targets: &[Target], detail: Detail, io: &mut Io<'_>) -> Result<(), Failure> {
+        let mut page = io.page(self.args.output.color);
+        let asked = !self.args.pods.is_empty();
+        if targets.is_empty() {
+            page.sentence(0, "No pod is pending: every pod of the dump has a node or is finished.");
+        } else if targets.len() > 1 && !asked && detail == Detail::Screen {
+            let mut rows: Vec<TableRow> = Vec::new();
+            for batch in targets.chunks(BATCH) {
+                rows.extend(
+                    self.answers(batch).iter().filter_map(|it| it.1.as_ref()).map(|it| summary::line(&self.view(it))),
+                );
+            }
+            summary::overview(&mut page, rows);
+        } else {
+            for batch in targets.chunks(BATCH) {
+                for answer in &self.answers(batch) {
+                    self.tell(&mut page, answer, detail);
+                    io.print(&page.take())?;
+                    page.resume();
+                }
+            }
+        }
+        summary::footer(&mut page, &self.snapshot.cluster, &self.scheduler_row(), detail);
+        io.print(&page.take())
+    }
+
+    fn tell(&self, page: &mut Page, (target, outcome): &Answer<'_>, detail: Detail) {
+        if let Some(outcome) = outcome {
+            return story::tell(page, &self.view(outcome), detail);
+        }
+        let (asked, near) = target.not_found();
+        page.gap();
+        let more = match (target, near) {
+            (_, []) => String::new(),
+            (Target::Ambiguous { .. }, near) => {
+                format!(" by that name alone: it may be {}", self.keys(near).join(", "))
+            }
+            (_, near) => format!(". Did you mean {}?", self.keys(near).join(", ")),
+        };
+        page.painted(0, Some(Ink::Careful), &format!("{asked} is not in the dump{more}"));
+    }
+}
+
+/// The pods of a report, answered while they are printed.
+struct Streamed<'r, 'a> {
+    run: &'r Run<'a>,
+    targets: &'r [Target],
+}
+
+impl Serialize for Streamed<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let batches = self.targets.chunks(BATCH);
+        let reports = batches.flat_map(|batch| {
+            let answers = self.run.answers(batch);
+            answers.iter().map(|it| self.run.report(it)).collect::<Vec<_>>()
+        });
+        serializer.collect_seq(reports)
+    }
+}
+
+/// Prints a report for programs.
+pub(crate) fn write_json(report: &impl Serialize, io: &mut Io<'_>) -> Result<(), Failure> {
+    let mut out = serde_json::Serializer::with_formatter(&mut io.stdout, SafeJson::new());
+    let written = report.serialize(&mut out).map_err(std::io::Error::from).and_then(|()| writeln!(io.stdout));
+    io.written(written)
+}
+
+fn cycle_of<'s>(pod: PodId, snapshot: &'s Snapshot, scheduler: &'s Scheduler) -> PodCycle<'s> {
+    PodCycle { snapshot, pod, profile: profile_of(pod, snapshot, &scheduler.profiles) }
+}
+
+fn profile_of<'s>(pod: PodId, snapshot: &Snapshot, profiles: &'s [Profile]) -> &'s Profile {
+    let cluster = &snapshot.cluster;
+    let name = cluster.text(cluster.pod(pod).spec.scheduler_name);
+    profiles.iter().find(|it| it.scheduler_name == name).unwrap_or(&profiles[0])
+}
+
+fn judge(view: &View<'_>, status: &StatusArgs) -> Exit {
+    let outcome = view.pod_outcome();
+    let certainty = &view.outcome.certainty;
+    if status.strict && (*certainty == Certainty::Undetermined || !view.outcome.gaps.is_empty()) {
+        return Exit::Inconclusive;
+    }
+    let found = |what: &FailOn| match what {
+        FailOn::Unplaced => matches!(
+            outcome,
+            PodOutcome::NoCandidates | PodOutcome::NoPotentialNodes | PodOutcome::Ineligible | PodOutcome::Error
+        ),
+        FailOn::Preemption => outcome == PodOutcome::Nominated,
+        FailOn::PdbViolation => view.chosen().is_some_and(|(_, it)| it.pdb_violations > 0),
+        FailOn::Uncertain => *certainty != Certainty::Certain,
+    };
+    if !status.exit_zero && status.fail_on.iter().any(found) { Exit::Findings } else { Exit::Clean }
+}

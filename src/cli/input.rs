@@ -1,0 +1,88 @@
+//! Which files are read, and what is said of them.
+
+use super::args::{InputArgs, When};
+use super::failure::Failure;
+use super::io::Io;
+use crate::load::{self, Loaded};
+use crate::model::time::Time;
+use crate::problem::{Problem, Severity};
+use crate::report::json::Input as InputRow;
+use crate::report::{problems, view};
+use crate::source::files::FileTable;
+use std::path::PathBuf;
+
+/// Names the dump where no PATH is given and nothing is piped in.
+pub(crate) const DUMP_VARIABLE: &str = "PREEMPT_AUDIT_DUMP";
+
+/// What was read.
+pub(crate) struct Input {
+    /// The files.
+    pub(crate) files: FileTable,
+    /// What they hold.
+    pub(crate) loaded: Loaded,
+    /// Trouble with files and with what they hold.
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl Input {
+    /// Opens and loads what the arguments name.
+    pub(crate) fn read(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>) -> Result<Self, Failure> {
+        let as_of = args.as_of.as_deref().map(time).transpose()?;
+        let (files, mut problems) = open(args, stdin_is_piped, dump);
+        let mut loaded = load::load(&files);
+        problems.append(&mut loaded.problems);
+        if as_of.is_some() {
+            loaded.cluster.as_of = as_of;
+        }
+        Ok(Input { files, loaded, problems })
+    }
+
+    /// Whether there is nothing to answer from.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.loaded.cluster.nodes.is_empty() && self.loaded.cluster.pods.is_empty()
+    }
+
+    /// Prints the problems, grouped.
+    pub(crate) fn tell_problems(&self, io: &mut Io<'_>, color: When) -> Result<(), Failure> {
+        let told: Vec<Problem> =
+            self.problems.iter().filter(|it| it.code.severity() > Severity::Note).cloned().collect();
+        if told.is_empty() {
+            return Ok(());
+        }
+        let color = io.paints(color, io.stderr_is_terminal);
+        let text = problems::render(&told, &self.files.files, io.columns(), color);
+        io.complain(&text)
+    }
+
+    /// The files, for a report.
+    pub(crate) fn rows(&self, _digest: bool) -> Vec<InputRow> {
+        let row = |it: &crate::source::files::SourceFile| InputRow {
+            path: it.path.clone(),
+            bytes: it.size,
+            modified: it.modified.map(view::system_time_text),
+            sha256: None,
+        };
+        self.files.files.iter().map(row).collect()
+    }
+}
+
+fn open(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>) -> (FileTable, Vec<Problem>) {
+    if !args.paths.is_empty() {
+        return FileTable::open(&args.paths);
+    }
+    if stdin_is_piped {
+        let (files, problems) = FileTable::open(&[PathBuf::from("-")]);
+        // A pipe that nobody writes to says nothing: a job runner's, say.
+        if files.files.iter().any(|it| it.size > 0) {
+            return (files, problems);
+        }
+    }
+    FileTable::open(&[dump.map_or_else(|| PathBuf::from("."), PathBuf::from)])
+}
+
+fn time(text: &str) -> Result<Time, Failure> {
+    let time: jiff::Timestamp = text.parse().map_err(|error| {
+        Failure::new(format!("`{text}` is no time: {error}")).help("write it as 2026-11-29T19:14:28Z")
+    })?;
+    Ok(Time(i64::try_from(time.as_nanosecond()).unwrap_or(i64::MAX)))
+}

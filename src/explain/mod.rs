@@ -1,0 +1,3 @@
+//! Numbers behind an outcome, computed anew where somebody asks: the engine keeps verdicts, not sums.
+
+pub mod numbers;

@@ -1,0 +1,612 @@
+//! One pod's outcome for people: the first line answers, each block answers the next question.
+
+use super::amount::{amount, clock, count, free_of_asked, span};
+use super::groups::{self, Group, Obstacle};
+use super::json::PodOutcome;
+use super::page::{Ink, Page, TableRow, numbers, words};
+use super::view::{View, cause_text, gap_text};
+use crate::engine::outcome::{
+    Candidate, Certainty, Choice, Criterion, Disposition, Eligibility, Gated, PossibleNomination, Victim,
+};
+use crate::explain::numbers as sums;
+use crate::model::id::{NodeId, PdbId, PodId};
+use crate::model::resources::ResourceName;
+use std::collections::BTreeMap;
+
+/// How much is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// About a screen.
+    Screen,
+    /// Everything.
+    Wide,
+}
+
+impl Detail {
+    fn at_most(self, screen: usize) -> usize {
+        match self {
+            Detail::Screen => screen,
+            Detail::Wide => usize::MAX,
+        }
+    }
+}
+
+/// Tells what came of a pod.
+pub fn tell(page: &mut Page, view: &View<'_>, detail: Detail) {
+    Story { page, view: *view, detail }.tell();
+}
+
+struct Story<'a, 'p> {
+    page: &'p mut Page,
+    view: View<'a>,
+    detail: Detail,
+}
+
+impl Story<'_, '_> {
+    fn tell(&mut self) {
+        let (ink, verdict) = self.verdict();
+        self.page.gap();
+        self.page.painted(0, Some(ink), &verdict);
+        match self.view.chosen() {
+            Some((choice, candidate)) => {
+                self.victims(candidate);
+                self.budgets(candidate);
+                self.why_node(choice);
+                self.other_nodes();
+                self.next(choice, candidate);
+            }
+            None => self.why_not(),
+        }
+        self.uncertain();
+    }
+
+    // ---- the first line
+
+    fn verdict(&self) -> (Ink, String) {
+        let who = self.who();
+        match &self.view.outcome.disposition {
+            Disposition::Bound => (Ink::Heading, format!("{who} has a node already: {}.", self.bound_to())),
+            Disposition::Terminal => (Ink::Heading, format!("{who} is finished; no scheduler looks at it.")),
+            Disposition::Deleting => (Ink::Heading, format!("{who} is being deleted; the scheduler passes it over.")),
+            Disposition::OtherScheduler => {
+                let spec = &self.view.cycle.incoming().spec;
+                let name = self.view.cluster().text(spec.scheduler_name);
+                (Ink::Heading, format!("{who} is not this scheduler's: its schedulerName is {name}."))
+            }
+            Disposition::Gated(Gated::SchedulingGates) => {
+                let text = self.view.words().message().unwrap_or_default();
+                (Ink::Heading, format!("{who} is not tried: it is {text}."))
+            }
+            Disposition::Gated(Gated::ResourceClaims) => {
+                let text = self.view.words().message().unwrap_or_default();
+                (Ink::Heading, format!("{who} is not tried: {text}."))
+            }
+            Disposition::Feasible(nodes) => (Ink::Good, self.fits(nodes)),
+            Disposition::Error(fault) => {
+                let text = self.view.words().fault(fault);
+                (Ink::Bad, format!("{who} stays pending: the attempt ends with an error before preemption: {text}."))
+            }
+            Disposition::Unschedulable => self.unschedulable(),
+        }
+    }
+
+    fn unschedulable(&self) -> (Ink, String) {
+        let who = self.who();
+        match self.view.pod_outcome() {
+            PodOutcome::Nominated => match self.view.chosen() {
+                Some((choice, candidate)) => self.nominated(choice, candidate),
+                None => (Ink::Heading, format!("{who} is nominated.")),
+            },
+            PodOutcome::Ineligible => (Ink::Careful, self.ineligible()),
+            _ => (Ink::Bad, format!("{who} stays pending: no node can be freed by preemption.")),
+        }
+    }
+
+    fn nominated(&self, choice: &Choice, candidate: &Candidate) -> (Ink, String) {
+        let who = self.who();
+        let node = self.view.node_name(choice.node);
+        if choice.outcomes.len() > 1 {
+            let nodes = self.shares(&choice.outcomes);
+            return (Ink::Careful, format!("{who} preempts on one of {} nodes: {nodes}.", choice.outcomes.len()));
+        }
+        let victims: usize = candidate.victims.iter().map(|it| it.pods.len()).sum();
+        if choice.all_terminating {
+            let text = format!(
+                "{who} gets {node} nominated and waits: {} there must go and {} terminating already; nobody is evicted anew.",
+                count(victims, "pod"),
+                if victims == 1 { "is" } else { "are" },
+            );
+            return (Ink::Careful, text);
+        }
+        let violated = violated_budgets(candidate);
+        let budgets = match violated.len() {
+            0 => "no budget is violated".to_owned(),
+            1 => format!("budget {} is violated", self.view.pdb_key(*violated.keys().next().expect("one is there"))),
+            many => format!("{many} budgets are violated"),
+        };
+        let ink = if violated.is_empty() { Ink::Heading } else { Ink::Bad };
+        (ink, format!("{who} preempts {} on {node}; {budgets}.", count(victims, "pod")))
+    }
+
+    fn shares(&self, outcomes: &[PossibleNomination]) -> String {
+        let shown = self.detail.at_most(5);
+        let mut parts: Vec<String> = outcomes
+            .iter()
+            .take(shown)
+            .map(|it| format!("{} ({})", self.view.node_name(it.node), percent(it.share)))
+            .collect();
+        if outcomes.len() > shown {
+            parts.push(format!("and {} more", outcomes.len() - shown));
+        }
+        parts.join(", ")
+    }
+
+    fn fits(&self, nodes: &[NodeId]) -> String {
+        let all = self.view.cluster().nodes.len();
+        format!("{} needs no preemption: it fits on {} of {} ({}).", self.who(), nodes.len(), count(all, "node"), {
+            self.node_names(nodes, self.detail.at_most(3))
+        })
+    }
+
+    fn ineligible(&self) -> String {
+        let who = self.who();
+        let Some(preemption) = self.view.preemption() else { return format!("{who} may not preempt.") };
+        match preemption.eligibility {
+            Eligibility::Eligible => format!("{who} may preempt."),
+            Eligibility::PolicyNever => format!("{who} may not preempt: its preemptionPolicy is Never."),
+            Eligibility::TerminatingPod { pod, node } => format!(
+                "{who} may not preempt again: {} is still terminating on its nominated node {}.",
+                self.view.cluster().pod_key(pod),
+                self.view.node_name(node),
+            ),
+        }
+    }
+
+    /// `shop/checkout-1 (priority 10000, class urgent)`.
+    fn who(&self) -> String {
+        let pod = self.view.cycle.incoming();
+        let key = self.view.cluster().pod_key(self.view.outcome.pod);
+        match pod.priority_class {
+            Some(class) => format!("{key} (priority {}, class {})", pod.priority(), self.view.cluster().text(class)),
+            None => format!("{key} (priority {})", pod.priority()),
+        }
+    }
+
+    fn bound_to(&self) -> &str {
+        self.view.cycle.incoming().node_name.map_or("", |it| self.view.cluster().text(it))
+    }
+
+    fn node_names(&self, nodes: &[NodeId], shown: usize) -> String {
+        let mut names: Vec<&str> = nodes.iter().take(shown).map(|it| self.view.node_name(*it)).collect();
+        let more = format!("and {} more", nodes.len().saturating_sub(shown));
+        if nodes.len() > shown {
+            names.push(&more);
+        }
+        names.join(", ")
+    }
+
+    // ---- victims
+
+    fn victims(&mut self, candidate: &Candidate) {
+        self.page.heading(&format!("Victims on {}", self.view.node_name(candidate.node)));
+        let shown = self.detail.at_most(8);
+        let rows = candidate.victims.iter().take(shown).map(|it| self.victim(candidate.node, it)).collect();
+        self.page.table(&[words("POD"), words("OWNER"), numbers("PRIORITY"), words("STARTED")], rows);
+        if candidate.victims.len() > shown {
+            self.page.sentence(2, &format!("… and {} more; --wide shows all", candidate.victims.len() - shown));
+        }
+        if !candidate.reprieved.is_empty() {
+            let keys = self.some_pods(&candidate.reprieved);
+            self.page.painted(2, Some(Ink::Good), &format!("Reprieved (may stay): {keys}"));
+        }
+        let unsure: Vec<&Victim> = candidate.victims.iter().filter(|it| !it.equals.is_empty()).take(3).collect();
+        for victim in unsure {
+            let stand_ins = self.some_pods(&victim.equals);
+            let text = format!(
+                "± {} is equal in priority and start second to {stand_ins}, which may stand in its place: only the scheduler's memory tells.",
+                self.view.cluster().pod_key(victim.pods[0]),
+            );
+            self.page.painted(2, Some(Ink::Careful), &text);
+        }
+    }
+
+    fn victim(&self, node: NodeId, victim: &Victim) -> TableRow {
+        let cluster = self.view.cluster();
+        let first = victim.pods[0];
+        let pod = cluster.pod(first);
+        let mark = if victim.equals.is_empty() { "" } else { " ±" };
+        let started = match pod.started {
+            Some(time) => clock(time),
+            None => "not started".to_owned(),
+        };
+        let owner = self.view.owner(first).unwrap_or_else(|| "none".to_owned());
+        let cells = vec![format!("{}{mark}", cluster.pod_key(first)), owner, pod.priority().to_string(), started];
+        let mut row = TableRow::new(cells).painted(if pod.deleted.is_some() { Ink::Faint } else { Ink::Bad });
+        if victim.pods.len() > 1 {
+            row = row.below(format!("with its group: {}", self.some_pods(&victim.pods[1..])));
+        }
+        if pod.deleted.is_some() {
+            row = row.below("terminating already: it is not evicted anew");
+        }
+        row.below(self.why_victim(node, victim))
+    }
+
+    fn why_victim(&self, node: NodeId, victim: &Victim) -> String {
+        match &victim.kept_out_by {
+            Some(status) => {
+                let reasons = self.view.words().status(status, node).reasons.join(", ");
+                format!("had to go: with it back, {reasons}")
+            }
+            None => "had to go".to_owned(),
+        }
+    }
+
+    fn some_pods(&self, pods: &[PodId]) -> String {
+        let shown = self.detail.at_most(5);
+        let mut keys = self.view.pod_keys(&pods[..pods.len().min(shown)]);
+        if pods.len() > shown {
+            keys.push(format!("and {} more", pods.len() - shown));
+        }
+        keys.join(", ")
+    }
+
+    // ---- budgets
+
+    fn budgets(&mut self, candidate: &Candidate) {
+        let mut charged: BTreeMap<PdbId, (i64, i64, i64, i64)> = BTreeMap::new();
+        for charge in candidate.victims.iter().flat_map(|it| &it.pdbs) {
+            let (allowed, victims, violated, counted) = charged.entry(charge.pdb).or_default();
+            *allowed = charge.allowed;
+            *victims += 1;
+            *violated += i64::from(charge.violated);
+            *counted += i64::from(charge.already_disrupted);
+        }
+        if charged.is_empty() {
+            return;
+        }
+        self.page.heading("Budgets");
+        for (pdb, (allowed, victims, violated, counted)) in charged {
+            let health = self.view.cluster().pdb(pdb).health;
+            let health =
+                health.map_or(String::new(), |it| format!(" ({} healthy of {} wanted)", it.current, it.desired));
+            let counted = match counted {
+                0 => String::new(),
+                _ => format!(", {counted} of them counted as disrupted before"),
+            };
+            let name = self.view.pdb_key(pdb);
+            let victims = count(usize::try_from(victims).unwrap_or(0), "victim");
+            let allows = format!("{name} allows {allowed} disruptions{health}; {victims}{counted}");
+            let (ink, text) = match violated {
+                0 => (Ink::Good, format!("{allows}: kept")),
+                _ => (Ink::Bad, format!("{allows}: exceeded by {violated}")),
+            };
+            self.page.painted(2, Some(ink), &text);
+        }
+    }
+
+    // ---- why this node
+
+    fn why_node(&mut self, choice: &Choice) {
+        let Some(preemption) = self.view.preemption() else { return };
+        let name = self.view.node_name(choice.node).to_owned();
+        self.page.heading(&format!("Why {name}"));
+        if preemption.candidates.len() == 1 {
+            self.page.sentence(2, "It is the only node that preemption can free.");
+            return;
+        }
+        let mut order: Vec<usize> = (0..preemption.candidates.len()).collect();
+        let rank = |at: &usize| match choice.lost_on[*at] {
+            None => (0, usize::from(preemption.candidates[*at].node != choice.node)),
+            // Whoever was dropped last came nearest.
+            Some(criterion) => (1, usize::MAX - criterion as usize),
+        };
+        order.sort_by_key(|at| (rank(at), *at));
+        let shown = self.detail.at_most(5);
+        let deepest = order.iter().take(shown).filter_map(|at| choice.lost_on[*at]).max();
+        let columns = candidate_columns(deepest);
+        let winner = &preemption.candidates[order[0]];
+        let rows = order.iter().take(shown).map(|at| {
+            let candidate = &preemption.candidates[*at];
+            let lost = choice.lost_on[*at];
+            self.candidate(candidate, winner, lost, candidate.node == choice.node, deepest)
+        });
+        let rows: Vec<TableRow> = rows.collect();
+        self.page.table(&columns, rows);
+        if order.len() > shown {
+            self.page.sentence(2, &format!("… and {} more; --wide shows all", order.len() - shown));
+        }
+        self.page
+            .sentence(2, &self.deciding(choice, winner, &preemption.candidates[order[1]], choice.lost_on[order[1]]));
+    }
+
+    fn candidate(
+        &self,
+        it: &Candidate,
+        winner: &Candidate,
+        lost: Option<Criterion>,
+        chosen: bool,
+        deepest: Option<Criterion>,
+    ) -> TableRow {
+        let mark = if chosen { "→" } else { " " };
+        let victims: usize = it.victims.iter().map(|unit| unit.pods.len()).sum();
+        let mut cells = vec![format!("{mark} {}", self.view.node_name(it.node)), victims.to_string()];
+        cells.push(it.pdb_violations.to_string());
+        cells.push(it.score.highest_priority.to_string());
+        if deepest >= Some(Criterion::PrioritySum) {
+            cells.push(it.score.priority_sum.to_string());
+        }
+        if deepest >= Some(Criterion::LatestStart) {
+            cells.push(it.score.earliest_start.map_or_else(|| "not started".to_owned(), clock));
+        }
+        cells.push(match lost {
+            None if chosen => String::new(),
+            None => "equal in every criterion".to_owned(),
+            Some(criterion) => self.lost(criterion, it, winner),
+        });
+        TableRow::new(cells)
+    }
+
+    fn lost(&self, criterion: Criterion, it: &Candidate, winner: &Candidate) -> String {
+        match criterion {
+            Criterion::PdbViolations => {
+                let names: Vec<String> = violated_budgets(it).keys().map(|pdb| self.view.pdb_key(*pdb)).collect();
+                match names.as_slice() {
+                    [] => "more PDB violations".to_owned(),
+                    [one] => format!("more PDB violations ({one})"),
+                    [one, ..] => format!("more PDB violations ({one}, …)"),
+                }
+            }
+            Criterion::HighestPriority => {
+                format!("higher victim: {} > {}", it.score.highest_priority, winner.score.highest_priority)
+            }
+            Criterion::PrioritySum => "larger sum of priorities".to_owned(),
+            Criterion::VictimCount => "more victims".to_owned(),
+            Criterion::LatestStart => "its highest victim runs longer".to_owned(),
+        }
+    }
+
+    fn deciding(&self, choice: &Choice, winner: &Candidate, second: &Candidate, lost: Option<Criterion>) -> String {
+        let (first, other) = (self.view.node_name(choice.node), self.view.node_name(second.node));
+        let why = match choice.decided_by {
+            _ if choice.tied.len() > 1 => {
+                return format!(
+                    "{} nodes are equal to the last criterion; the scheduler takes any of them.",
+                    choice.tied.len()
+                );
+            }
+            None => return String::new(),
+            Some(Criterion::PdbViolations) => "fewer PDB violations come before everything else",
+            Some(Criterion::HighestPriority) => "the lower highest victim decides",
+            Some(Criterion::PrioritySum) => "the smaller sum of victims' priorities decides",
+            Some(Criterion::VictimCount) => "fewer victims decide",
+            Some(Criterion::LatestStart) => "the highest victim that started later decides",
+        };
+        let cheaper = match lost {
+            Some(Criterion::PdbViolations) if second.score.highest_priority < winner.score.highest_priority => {
+                format!(", though the victims on {other} have lower priority")
+            }
+            Some(Criterion::HighestPriority) if second.victims.len() < winner.victims.len() => {
+                format!(", though {other} has fewer victims")
+            }
+            _ => String::new(),
+        };
+        format!("{first} before {other}: {why}{cheaper}.")
+    }
+
+    // ---- other nodes
+
+    fn other_nodes(&mut self) {
+        let groups = groups::of(&self.view);
+        if groups.is_empty() {
+            return;
+        }
+        self.page.heading("Why not the other nodes");
+        self.groups(&groups);
+    }
+
+    fn groups(&mut self, groups: &[Group]) {
+        let shown = self.detail.at_most(6);
+        let digits = groups.iter().map(|it| it.nodes.len().to_string().len()).max().unwrap_or(1);
+        for group in groups.iter().take(shown) {
+            let names = match (self.detail, group.nodes.len()) {
+                (Detail::Wide, _) | (_, 1..=3) => format!(" ({})", self.node_names(&group.nodes, usize::MAX)),
+                _ => String::new(),
+            };
+            let number = group.nodes.len();
+            let noun = if number == 1 { "node " } else { "nodes" };
+            let text = format!("{number:>digits$} {noun}  {}{names}", self.obstacle(group));
+            self.page.sentence(2, &text);
+        }
+        if groups.len() > shown {
+            let nodes: usize = groups[shown..].iter().map(|it| it.nodes.len()).sum();
+            let rest = count(groups.len() - shown, "further reason");
+            self.page.sentence(2, &format!("… and {} for {rest}; --wide shows all", count(nodes, "node")));
+        }
+    }
+
+    fn obstacle(&self, group: &Group) -> String {
+        let reason = &group.reason;
+        match group.obstacle {
+            Obstacle::CannotHelp => format!("{reason}: preemption cannot help"),
+            Obstacle::NoVictims => {
+                let lowest = group.nodes.iter().filter_map(|it| sums::lowest_priority(&self.view.cycle, *it)).min();
+                match lowest {
+                    Some(lowest) => format!("{reason}, and no pod of lower priority there (lowest: {lowest})"),
+                    None => format!("{reason}, and no pod there"),
+                }
+            }
+            Obstacle::EvenWithout => {
+                let free = self.best_free(group).map_or(String::new(), |it| format!(": {it}"));
+                format!("{reason} even with every pod of lower priority gone{free}")
+            }
+            Obstacle::Error => format!("an error: {reason}"),
+            Obstacle::Unrecorded => "not looked at: PreFilter left it out".to_owned(),
+        }
+    }
+
+    /// The nearest that a node of the group comes to what is asked.
+    fn best_free(&self, group: &Group) -> Option<String> {
+        let cycle = &self.view.cycle;
+        let status = group.status.as_ref()?;
+        let short = |node: &NodeId| {
+            let view = sums::without_lower(cycle, *node);
+            sums::shortfalls(cycle, &view, status).into_iter().next()
+        };
+        // Sums over thousands of nodes are not worth a line.
+        let best = group.nodes.iter().take(200).filter_map(short).max_by_key(sums::Shortfall::free)?;
+        Some(match best.resource {
+            ResourceName::Pods => format!("{} pods of {} stay", amount(best.resource, best.used), best.allocatable),
+            _ => format!("at best {} would be free", free_of_asked(self.view.cluster(), &best)),
+        })
+    }
+
+    // ---- nothing to be done
+
+    fn why_not(&mut self) {
+        let outcome = self.view.outcome;
+        match &outcome.disposition {
+            Disposition::Feasible(_) => {
+                self.page.sentence(
+                    0,
+                    &format!(
+                        "It was pending when the dump was taken; the dump does not say why.{}",
+                        self.last_message()
+                    ),
+                );
+                self.other_nodes();
+            }
+            Disposition::Unschedulable => {
+                if let Some(preemption) = self.view.preemption()
+                    && let Eligibility::TerminatingPod { pod, .. } = preemption.eligibility
+                {
+                    self.terminating(pod);
+                }
+                self.other_nodes();
+                self.as_event_says();
+            }
+            Disposition::Bound
+            | Disposition::Terminal
+            | Disposition::Deleting
+            | Disposition::OtherScheduler
+            | Disposition::Gated(_)
+            | Disposition::Error(_) => {}
+        }
+    }
+
+    fn terminating(&mut self, pod: PodId) {
+        let cluster = self.view.cluster();
+        let it = cluster.pod(pod);
+        let Some(deleted) = it.deleted else { return };
+        let grace = it.grace_seconds.map_or(String::new(), |grace| format!(", grace {grace} s"));
+        // The API server writes the time at which the grace period ends.
+        let left = cluster.as_of.map(|now| deleted.seconds() - now.seconds());
+        let left = match left {
+            Some(left) if left > 0 => format!(", {} left at the time of the dump", span(left)),
+            Some(left) => format!(", overdue by {} at the time of the dump", span(-left)),
+            None => String::new(),
+        };
+        self.page.sentence(2, &format!("{} has to be gone by {}{grace}{left}.", cluster.pod_key(pod), clock(deleted)));
+    }
+
+    fn as_event_says(&mut self) {
+        let Some(text) = self.view.words().failed_scheduling() else { return };
+        self.page.gap();
+        let said = self.view.cycle.incoming().scheduled_message.as_deref();
+        let agrees = match said {
+            Some(said) if said == text => " (the pod's PodScheduled condition says the same)",
+            Some(_) | None => "",
+        };
+        self.page.sentence(0, &format!("As FailedScheduling says it{agrees}: {text}"));
+        if let Some(said) = said.filter(|it| *it != text) {
+            self.page.painted(
+                0,
+                Some(Ink::Careful),
+                &format!("The dump has another text, from an earlier try: {said}"),
+            );
+        }
+    }
+
+    fn last_message(&self) -> String {
+        let said = self.view.cycle.incoming().scheduled_message.as_deref();
+        said.map_or(String::new(), |it| format!(" Its PodScheduled condition said: {it}"))
+    }
+
+    // ---- next
+
+    fn next(&mut self, choice: &Choice, candidate: &Candidate) {
+        let cluster = self.view.cluster();
+        let mut steps = Vec::new();
+        for pod in &choice.cleared {
+            steps.push(format!("clears the nomination of {}", cluster.pod_key(*pod)));
+        }
+        let evicted: Vec<PodId> = candidate
+            .victims
+            .iter()
+            .flat_map(|it| it.pods.iter().copied())
+            .filter(|it| cluster.pod(*it).deleted.is_none())
+            .collect();
+        if !evicted.is_empty() {
+            let grace = evicted.iter().filter_map(|it| cluster.pod(*it).grace_seconds).max();
+            let grace = grace.map_or(String::new(), |it| format!(" (grace {it} s at most)"));
+            steps.push(format!("deletes {}{grace}", count(evicted.len(), "victim")));
+        }
+        steps.push(format!("sets nominatedNodeName={}", self.view.node_name(choice.node)));
+        self.page.heading("Next, the scheduler");
+        self.page.sentence(2, &format!("{}.", steps.join(" → ")));
+    }
+
+    // ---- what is uncertain
+
+    fn uncertain(&mut self) {
+        let outcome = self.view.outcome;
+        match &outcome.certainty {
+            Certainty::Certain => {}
+            Certainty::OneOf(causes) => {
+                self.page.heading("Uncertain");
+                for cause in causes {
+                    self.page.painted(2, Some(Ink::Careful), &format!("{}.", cause_text(*cause)));
+                }
+            }
+            Certainty::Undetermined => self.page.heading("Undetermined"),
+        }
+        for gap in &outcome.gaps {
+            let object = gap.object.map_or(String::new(), |it| format!(" {}", self.view.cluster().text(it)));
+            let text = format!(
+                "The dump lacks {}{object}; {} needs it: {}.",
+                gap.kind.name(),
+                gap.plugin.name(),
+                gap_text(gap.effect)
+            );
+            self.page.painted(2, Some(Ink::Careful), &text);
+        }
+    }
+}
+
+fn candidate_columns(deepest: Option<Criterion>) -> Vec<super::page::Column<'static>> {
+    let mut columns = vec![words("  NODE"), numbers("VICTIMS"), numbers("PDB VIOLATIONS"), numbers("HIGHEST VICTIM")];
+    if deepest >= Some(Criterion::PrioritySum) {
+        columns.push(numbers("PRIORITY SUM"));
+    }
+    if deepest >= Some(Criterion::LatestStart) {
+        columns.push(words("HIGHEST STARTED"));
+    }
+    columns.push(words("LOST ON"));
+    columns
+}
+
+/// Budgets that a candidate violates, with how many victims do.
+fn violated_budgets(candidate: &Candidate) -> BTreeMap<PdbId, usize> {
+    let mut all = BTreeMap::new();
+    for charge in candidate.victims.iter().flat_map(|it| &it.pdbs).filter(|it| it.violated) {
+        *all.entry(charge.pdb).or_default() += 1;
+    }
+    all
+}
+
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        none if none <= 0.0 => "rarely".to_owned(),
+        small if small < 1.0 => "<1 %".to_owned(),
+        some => format!("{some:.0} %"),
+    }
+}
