@@ -378,3 +378,157 @@ fn raise_list(list: &mut Vec<Entry>, other: &[Entry]) {
         update(list, name, |known| *known = amount.max(*known), amount);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kube::gates::{Gate, Gates};
+    use crate::kube::release::Release;
+    use crate::model::id::ResourceId;
+    use crate::model::resources::ResourceList;
+
+    fn list(text: &str) -> ResourceList {
+        let entry = |word: &str| {
+            let (name, amount) = word.split_once('=').unwrap();
+            let name = match name {
+                "cpu" => ResourceName::Cpu,
+                "mem" => ResourceName::Memory,
+                "huge" => ResourceName::HugePages(ResourceId(0)),
+                _ => ResourceName::Scalar(ResourceId(1)),
+            };
+            (name, Quantity::parse(amount).unwrap())
+        };
+        text.split_whitespace().map(entry).collect()
+    }
+
+    fn container(requests: &str) -> ContainerRequests {
+        ContainerRequests { requests: list(requests), ..ContainerRequests::default() }
+    }
+
+    fn sidecar(requests: &str) -> ContainerRequests {
+        ContainerRequests { sidecar: true, ..container(requests) }
+    }
+
+    fn resized(requests: &str, allocated: &str, actuated: &str) -> ContainerRequests {
+        let status = ContainerResizeStatus {
+            allocated: Some(list(allocated)),
+            resources_present: true,
+            actuated: Some(list(actuated)),
+        };
+        ContainerRequests { status: Some(Box::new(status)), ..container(requests) }
+    }
+
+    fn pod(containers: Vec<ContainerRequests>, init: Vec<ContainerRequests>) -> RequestParts {
+        RequestParts { containers: containers.into(), init_containers: init.into(), ..RequestParts::default() }
+    }
+
+    fn behavior(minor: u16) -> RequestsBehavior {
+        let release = Release::of_minor(minor);
+        RequestsBehavior::of(release, &Gates::defaults(release))
+    }
+
+    fn milli_cpu_on_node(parts: &RequestParts, minor: u16) -> i64 {
+        footprint(parts, &behavior(minor)).milli_cpu
+    }
+
+    #[test]
+    fn fractions_of_bytes_round_up_a_container_each_until_they_are_summed_first() {
+        let parts = pod(vec![container("mem=1500m"), container("mem=1500m")], vec![]);
+        assert_eq!(incoming(&parts, &behavior(26)).memory, 4);
+        assert_eq!(incoming(&parts, &behavior(27)).memory, 3);
+    }
+
+    #[test]
+    fn the_largest_init_container_counts_where_it_is_more_than_the_containers() {
+        let parts = pod(vec![container("cpu=1"), container("cpu=1")], vec![container("cpu=3"), container("cpu=1")]);
+        assert_eq!(incoming(&parts, &behavior(18)).milli_cpu, 3000);
+        assert_eq!(milli_cpu_on_node(&parts, 18), 2000, "1.18 forgets init containers on nodes");
+        assert_eq!(milli_cpu_on_node(&parts, 19), 3000);
+    }
+
+    #[test]
+    fn a_sidecar_runs_beside_the_containers_and_the_init_containers_after_it() {
+        let parts = pod(vec![container("cpu=1")], vec![container("cpu=2"), sidecar("cpu=1"), container("cpu=2")]);
+        assert_eq!(milli_cpu_on_node(&parts, 27), 2000);
+        assert_eq!(milli_cpu_on_node(&parts, 28), 3000);
+    }
+
+    #[test]
+    fn overhead_comes_on_top_of_everything() {
+        let mut parts = pod(vec![container("cpu=1")], vec![container("cpu=2")]);
+        parts.overhead = list("cpu=250m");
+        parts.pod_level = Some(list("cpu=4"));
+        assert_eq!(incoming(&parts, &behavior(33)).milli_cpu, 2250);
+        assert_eq!(incoming(&parts, &behavior(34)).milli_cpu, 4250);
+    }
+
+    #[test]
+    fn requests_of_the_pod_as_a_whole_stand_for_the_sum_of_those_resources_alone() {
+        let mut parts = pod(vec![container("cpu=1 mem=1Gi huge=2Mi gpu=1")], vec![]);
+        parts.pod_level = Some(list("cpu=500m huge=4Mi gpu=3"));
+        let asked = incoming(&parts, &behavior(34));
+        assert_eq!((asked.milli_cpu, asked.memory), (500, 1 << 30));
+        assert_eq!(asked.scalars, [(ResourceId(0), 4 << 20), (ResourceId(1), 1)]);
+    }
+
+    #[test]
+    fn a_resize_in_place_counts_with_the_largest_of_its_three_amounts() {
+        let parts = pod(vec![resized("cpu=1", "cpu=3", "cpu=2")], vec![]);
+        assert_eq!(milli_cpu_on_node(&parts, 32), 1000, "the gate is off");
+        assert_eq!(milli_cpu_on_node(&parts, 33), 3000);
+        assert_eq!(incoming(&parts, &behavior(33)).milli_cpu, 1000);
+    }
+
+    #[test]
+    fn opposite_resizes_of_two_containers_add_up_until_1_37() {
+        let parts = pod(vec![resized("cpu=1", "cpu=3", "cpu=3"), resized("cpu=3", "cpu=1", "cpu=1")], vec![]);
+        assert_eq!(milli_cpu_on_node(&parts, 36), 6000);
+        assert_eq!(milli_cpu_on_node(&parts, 37), 4000);
+    }
+
+    #[test]
+    fn an_infeasible_resize_leaves_what_is_in_force() {
+        let mut parts = pod(vec![resized("cpu=9", "cpu=1", "cpu=2"), container("cpu=1")], vec![]);
+        parts.resize = Some(Box::new(ResizeStatus { infeasible: true, ..ResizeStatus::default() }));
+        assert_eq!(milli_cpu_on_node(&parts, 36), 3000);
+        assert_eq!(milli_cpu_on_node(&parts, 37), 2000, "a container without status counts nothing");
+    }
+
+    #[test]
+    fn the_status_of_the_pod_as_a_whole_counts_from_1_36_on() {
+        let mut parts = pod(vec![container("cpu=1 mem=1Gi")], vec![]);
+        parts.pod_level = Some(list("cpu=1"));
+        let status = ResizeStatus {
+            resources_present: true,
+            actuated: Some(list("cpu=3 mem=2Gi")),
+            allocated: Some(list("cpu=2")),
+            ..ResizeStatus::default()
+        };
+        parts.resize = Some(Box::new(status));
+        let on_node = |minor| {
+            let asked = footprint(&parts, &behavior(minor));
+            (asked.milli_cpu, asked.memory >> 30)
+        };
+        assert_eq!(on_node(35), (1000, 1));
+        assert_eq!(on_node(36), (3000, 1));
+        assert_eq!(on_node(37), (3000, 2));
+    }
+
+    #[test]
+    fn before_1_33_the_gate_lets_allocated_then_actuated_resources_count() {
+        let parts = pod(vec![resized("cpu=1", "cpu=3", "cpu=2")], vec![]);
+        let with_gate = |minor| {
+            let release = Release::of_minor(minor);
+            let mut gates = Gates::defaults(release);
+            gates.set(Gate::InPlacePodVerticalScaling, true);
+            footprint(&parts, &RequestsBehavior::of(release, &gates)).milli_cpu
+        };
+        assert_eq!((with_gate(31), with_gate(32)), (3000, 2000));
+    }
+
+    #[test]
+    fn a_request_of_nothing_is_an_entry() {
+        let parts = pod(vec![container("gpu=0")], vec![]);
+        assert_eq!(incoming(&parts, &behavior(34)).scalars, [(ResourceId(1), 0)]);
+    }
+}

@@ -16,7 +16,7 @@ use crate::model::selector::{NodeSelector, NodeSelectorTerm, Operator};
 use std::collections::BTreeSet;
 
 /// The plugin.
-pub struct NodeAffinity;
+pub(crate) struct NodeAffinity;
 
 impl FilterPlugin for NodeAffinity {
     fn plugin(&self) -> Plugin {

@@ -10,7 +10,7 @@ use crate::model::id::Symbol;
 use crate::model::pod::FeatureNeeds;
 
 /// The plugin.
-pub struct NodeDeclaredFeatures;
+pub(crate) struct NodeDeclaredFeatures;
 
 impl FilterPlugin for NodeDeclaredFeatures {
     fn plugin(&self) -> Plugin {

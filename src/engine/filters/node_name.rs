@@ -8,7 +8,7 @@ use crate::kube::plugin::Plugin;
 use crate::model::id::Symbol;
 
 /// The plugin.
-pub struct NodeName;
+pub(crate) struct NodeName;
 
 impl FilterPlugin for NodeName {
     fn plugin(&self) -> Plugin {

@@ -8,7 +8,7 @@ use crate::kube::plugin::Plugin;
 use crate::model::id::Symbol;
 
 /// The plugin.
-pub struct NodePorts;
+pub(crate) struct NodePorts;
 
 /// The address that stands for all of a node's; its counterpart of IPv6 is a text like any other.
 const ANY_ADDRESS: &str = "0.0.0.0";

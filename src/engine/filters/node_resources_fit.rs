@@ -17,7 +17,7 @@ use crate::model::id::ResourceId;
 use crate::model::resources::{self, ResourceClass, Resources};
 
 /// The plugin.
-pub struct NodeResourcesFit;
+pub(crate) struct NodeResourcesFit;
 
 impl FilterPlugin for NodeResourcesFit {
     fn plugin(&self) -> Plugin {

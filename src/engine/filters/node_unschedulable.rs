@@ -9,7 +9,7 @@ use crate::model::cluster::Cluster;
 use crate::model::id::Symbol;
 
 /// The plugin.
-pub struct NodeUnschedulable;
+pub(crate) struct NodeUnschedulable;
 
 /// The taint `node.kubernetes.io/unschedulable:NoSchedule`, without a value. The node need not carry it.
 const CORDON_KEY: &str = "node.kubernetes.io/unschedulable";

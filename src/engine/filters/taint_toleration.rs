@@ -9,7 +9,7 @@ use crate::kube::plugin::Plugin;
 use crate::model::pod::PodSpec;
 
 /// The plugin.
-pub struct TaintToleration;
+pub(crate) struct TaintToleration;
 
 impl FilterPlugin for TaintToleration {
     fn plugin(&self) -> Plugin {
