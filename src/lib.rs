@@ -22,4 +22,6 @@ pub mod model;
 pub mod problem;
 pub mod report;
 pub mod source;
+#[cfg(test)]
+pub(crate) mod testkit;
 pub mod wording;

@@ -4,7 +4,7 @@ use super::primitive::{Pairs, Text, filled};
 use crate::model::id::{LabelSetId, NamespaceId, ResourceId, Symbol};
 use crate::model::labels::LabelSets;
 use crate::model::quantity::Quantity;
-use crate::model::resources::{ResourceList, ResourceName};
+use crate::model::resources::{self, ResourceClass, ResourceList, ResourceName};
 use crate::model::symbols::Symbols;
 use rustc_hash::FxHashMap;
 
@@ -77,46 +77,22 @@ impl Tables {
     }
 
     fn resource_name(&mut self, name: &str) -> Option<ResourceName> {
-        match name {
-            "cpu" => Some(ResourceName::Cpu),
-            "memory" => Some(ResourceName::Memory),
-            "ephemeral-storage" => Some(ResourceName::EphemeralStorage),
-            "pods" => Some(ResourceName::Pods),
-            _ if is_scalar_name(name) => {
-                let symbol = self.symbols.intern(name);
-                Some(ResourceName::Scalar(*self.resource_ids.entry(symbol).or_insert_with(|| {
-                    self.resources.push(symbol);
-                    ResourceId::at(self.resources.len() - 1)
-                })))
-            }
-            _ => None,
+        match resources::classify(name) {
+            ResourceClass::Cpu => Some(ResourceName::Cpu),
+            ResourceClass::Memory => Some(ResourceName::Memory),
+            ResourceClass::EphemeralStorage => Some(ResourceName::EphemeralStorage),
+            ResourceClass::Pods => Some(ResourceName::Pods),
+            ResourceClass::HugePages => Some(ResourceName::HugePages(self.resource_id(name))),
+            ResourceClass::Extended | ResourceClass::OtherScalar => Some(ResourceName::Scalar(self.resource_id(name))),
+            ResourceClass::Unknown => None,
         }
     }
-}
 
-/// Upstream: `schedutil.IsScalarResourceName`, `pkg/apis/core/v1/helper`.
-fn is_scalar_name(name: &str) -> bool {
-    name.starts_with("hugepages-")
-        || name.starts_with("attachable-volumes-")
-        || name.contains("kubernetes.io/")
-        || is_extended_name(name)
-}
-
-/// Upstream: `v1helper.IsExtendedResourceName`, of a name without `kubernetes.io/`.
-fn is_extended_name(name: &str) -> bool {
-    // Quotas name the resource with this prefix, and the whole has to be a valid name.
-    name.contains('/') && !name.starts_with("requests.") && super::names::is_qualified(&format!("requests.{name}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_names_that_the_scheduler_counts_are_kept() {
-        let kept = ["hugepages-2Mi", "attachable-volumes-aws-ebs", "nvidia.com/gpu", "foo.kubernetes.io/bar"];
-        assert!(kept.into_iter().all(is_scalar_name));
-        let dropped = ["foo", "storage", "requests.nvidia.com/gpu", "a/b/c", "/x", "NVIDIA.com/gpu"];
-        assert!(!dropped.into_iter().any(is_scalar_name));
+    fn resource_id(&mut self, name: &str) -> ResourceId {
+        let symbol = self.symbols.intern(name);
+        *self.resource_ids.entry(symbol).or_insert_with(|| {
+            self.resources.push(symbol);
+            ResourceId::at(self.resources.len() - 1)
+        })
     }
 }

@@ -100,3 +100,70 @@ impl PodFilter for Required<'_> {
         Box::new(*self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{check, scene};
+
+    /// An affinity whose terms name nodes: `a,b` is one term that wants both names at once.
+    fn naming(terms: &[&str]) -> String {
+        let field = |name: &str| format!(r#"{{"key":"metadata.name","operator":"In","values":["{name}"]}}"#);
+        let term = |names: &&str| {
+            let fields: Vec<String> = names.split(',').filter(|it| !it.is_empty()).map(field).collect();
+            format!(r#"{{"matchFields":[{}]}}"#, fields.join(","))
+        };
+        let terms: Vec<String> = terms.iter().map(term).collect();
+        format!(
+            r#"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms:[{}]"#,
+            terms.join(",")
+        )
+    }
+
+    fn narrowed(minor: u16, terms: &[&str]) -> Result<Option<Vec<String>>, Rejection> {
+        let scene = scene(minor, &format!("node a\nnode b\nwant w {}", naming(terms)));
+        match NodeAffinity.pre_filter(&scene.cycle(), &mut Gaps::default()) {
+            PreFilter::Run { nodes, .. } => {
+                let text = |it: NarrowedNode| scene.snapshot.cluster.text(it.name).to_owned();
+                Ok(nodes.map(|nodes| nodes.into_iter().map(text).collect()))
+            }
+            PreFilter::Reject(rejection, Code::Unresolvable) => Err(rejection),
+            PreFilter::Reject(_, Code::Unschedulable) | PreFilter::Skip | PreFilter::Fault(_) => panic!(),
+        }
+    }
+
+    #[test]
+    fn terms_that_all_name_nodes_narrow_the_pod_to_them() {
+        let names = |names: &[&str]| Ok(Some(names.iter().map(|it| (*it).to_owned()).collect()));
+        assert_eq!(narrowed(34, &["b"]), names(&["b"]));
+        assert_eq!(narrowed(34, &["a", "gone"]), names(&["a", "gone"]));
+        assert_eq!(narrowed(34, &["a", ""]), Ok(None), "a term without a name leaves all nodes");
+        assert_eq!(narrowed(23, &["b"]), Ok(None));
+    }
+
+    #[test]
+    fn a_term_with_two_names_rejects_alone_until_1_26() {
+        assert_eq!(narrowed(26, &["b", "a,b"]), Err(Rejection::AffinityTermsConflict));
+        assert_eq!(narrowed(27, &["b", "a,b"]), Ok(Some(vec!["b".to_owned()])));
+        assert_eq!(narrowed(27, &["a,b"]), Err(Rejection::AffinityTermsConflict));
+        assert_eq!(narrowed(26, &["", "a,b"]), Ok(None), "the terms are looked at in order");
+    }
+
+    #[test]
+    fn the_node_selector_and_the_affinity_both_have_to_match() {
+        let text = "
+            node a label:disk=ssd
+            node b
+            want w select:disk=ssd ";
+        check(34, text, "fits a");
+        check(34, &format!("{text}{}", naming(&["b"])), "no candidates");
+    }
+
+    #[test]
+    fn added_affinity_is_told_apart() {
+        let mut scene = scene(34, "node a\nwant w");
+        scene.profile.added_affinity = Some(NodeSelector { terms: Box::default() });
+        let verdict = scene.status("a").unwrap().verdict;
+        assert_eq!(verdict, Verdict::Rejects(Rejection::AddedNodeAffinity, Code::Unresolvable));
+    }
+}

@@ -75,3 +75,27 @@ impl PodFilter for Needs {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testkit::check;
+
+    const RESTARTS: &str = r#"spec.containers.0.restartPolicyRules:[{"action":"RestartAllContainers"}]"#;
+
+    fn text(declared: &str) -> String {
+        format!("node a status.declaredFeatures:{declared}\nwant w {RESTARTS}")
+    }
+
+    #[test]
+    fn a_node_declares_what_the_pod_needs() {
+        check(36, &text(r#"["RestartAllContainersOnContainerExits"]"#), "fits a");
+        check(36, &text("[]"), "no candidates");
+        check(35, &text("[]"), "fits a");
+    }
+
+    #[test]
+    fn an_unsorted_list_hides_a_name_behind_a_greater_one() {
+        check(36, &text(r#"["Aa","RestartAllContainersOnContainerExits"]"#), "fits a");
+        check(36, &text(r#"["Zz","RestartAllContainersOnContainerExits"]"#), "no candidates");
+    }
+}

@@ -58,3 +58,46 @@ impl PodFilter for Wanted {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testkit::check;
+
+    #[test]
+    fn a_host_port_is_free_once_its_holder_is_evicted() {
+        let text = "
+            node a
+            pod x on=a port=80
+            want w port=80 prio=9";
+        check(34, text, "a: evict default/x");
+    }
+
+    #[test]
+    fn addresses_conflict_if_equal_or_if_one_is_every_address() {
+        let ports =
+            |ip: &str| format!(r#"spec.containers.0.ports:[{{"containerPort":80,"hostPort":80,"hostIP":"{ip}"}}]"#);
+        let held = |held: &str, wanted: &str| format!("node a\npod x on=a {}\nwant w {}", ports(held), ports(wanted));
+        check(34, &held("10.0.0.1", "10.0.0.2"), "fits a");
+        check(34, &held("10.0.0.1", "10.0.0.1"), "no candidates");
+        check(34, &held("10.0.0.1", "0.0.0.0"), "no candidates");
+        check(34, &held("::", "10.0.0.1"), "fits a");
+    }
+
+    #[test]
+    fn ports_of_sidecars_count_from_1_34_on() {
+        let sidecar = r#"spec.initContainers:[{"name":"s","restartPolicy":"Always","ports":[{"containerPort":80,"hostPort":80}]}]"#;
+        let text = format!("node a\npod x on=a {sidecar}\nwant w port=80");
+        check(33, &text, "fits a");
+        check(34, &text, "no candidates");
+    }
+
+    #[test]
+    fn one_of_two_holders_of_a_port_frees_it_for_both() {
+        let text = "
+            node a
+            pod high on=a port=80 prio=100
+            pod low on=a port=80
+            want w port=80 prio=9";
+        check(34, text, "a: evict default/low");
+    }
+}

@@ -222,3 +222,92 @@ impl PodFilter for Fit<'_> {
         Box::new(Fit { request, scalars, ..*self })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{check, scene};
+
+    fn verdict(minor: u16, text: &str) -> Verdict {
+        scene(minor, text).status("a").unwrap().verdict
+    }
+
+    fn insufficient(mask: u64, code: Code) -> Verdict {
+        Verdict::Rejects(Rejection::Insufficient { mask }, code)
+    }
+
+    #[test]
+    fn every_resource_that_is_short_is_told() {
+        let text = "
+            node a cpu=2 mem=1Gi pods=1 example.com/gpu=1
+            pod x on=a cpu=1 example.com/gpu=1
+            want w cpu=2 mem=2Gi example.com/gpu=1 disk=1Ti";
+        assert_eq!(verdict(33, text), insufficient(0b11111, Code::Unschedulable));
+    }
+
+    #[test]
+    fn a_request_beyond_the_node_is_unresolvable_from_1_34_on() {
+        let text = "
+            node a cpu=2
+            pod x on=a cpu=1
+            want w cpu=3 prio=9";
+        assert_eq!(verdict(33, text), insufficient(1 << CPU, Code::Unschedulable));
+        assert_eq!(verdict(34, text), insufficient(1 << CPU, Code::Unresolvable));
+    }
+
+    #[test]
+    fn a_pod_that_asks_for_nothing_needs_a_place_only() {
+        let text = "
+            node a cpu=1 pods=2
+            pod x on=a cpu=2
+            want w";
+        check(34, text, "fits a");
+        check(18, text, "fits a");
+    }
+
+    #[test]
+    fn an_overcommitted_node_rejects_a_request_of_nothing_until_1_27() {
+        let text = "
+            node a cpu=1
+            pod x on=a cpu=2
+            want w mem=1Gi";
+        assert_eq!(verdict(27, text), insufficient(1 << CPU, Code::Unschedulable));
+        assert_eq!(verdict(28, text), Verdict::Fits);
+    }
+
+    #[test]
+    fn a_node_without_an_extended_resource_has_none_of_it() {
+        let text = "
+            node a
+            want w example.com/gpu=1";
+        assert_eq!(verdict(34, text), insufficient(1 << FIRST_SCALAR, Code::Unresolvable));
+    }
+
+    #[test]
+    fn device_classes_that_the_dump_lacks_leave_an_extended_resource_open() {
+        let text = "
+            node a
+            node b example.com/gpu=1
+            pod x on=b example.com/gpu=1
+            want w example.com/gpu=1";
+        let class = r#"{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"gpu"},"spec":{}}"#;
+        let gaps = |minor, text: &str, node| scene(minor, text).status(node).unwrap().gaps;
+        assert!(gaps(36, text, "a").is_empty(), "an empty list of classes maps nothing");
+        let with_class = format!("{text}\n{class}");
+        assert!(!gaps(36, &with_class, "a").is_empty());
+        assert!(gaps(36, &with_class, "b").is_empty(), "the node has some itself");
+        assert!(gaps(35, &with_class, "a").is_empty());
+    }
+
+    #[test]
+    fn ignored_extended_resources_are_not_compared() {
+        let text = "
+            node a
+            want w example.com/gpu=1 other.org/fpga=1 cpu=1";
+        let mut scene = scene(34, text);
+        scene.profile.ignored_resources = vec!["example.com/gpu".to_owned(), "cpu".to_owned()];
+        assert!(!scene.status("a").unwrap().fits());
+        scene.profile.ignored_resource_groups = vec!["other.org".to_owned()];
+        assert!(scene.status("a").unwrap().fits());
+    }
+}

@@ -60,3 +60,17 @@ impl PodFilter for Intolerant {
         Box::new(*self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testkit::check;
+
+    #[test]
+    fn a_cordoned_node_takes_pods_that_tolerate_its_taint_even_without_it() {
+        let cordoned = |word: &str| format!("node a cordoned\nnode b\nwant w {word}");
+        check(34, &cordoned(""), "fits b");
+        check(34, &cordoned("tolerate:node.kubernetes.io/unschedulable:NoSchedule"), "fits a, b");
+        check(34, &cordoned("tolerate:node.kubernetes.io/unschedulable:NoExecute"), "fits b");
+        check(34, &cordoned("tolerate:node.kubernetes.io/unschedulable=x:NoSchedule"), "fits b");
+    }
+}

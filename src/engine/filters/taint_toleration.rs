@@ -44,3 +44,23 @@ impl PodFilter for Tolerations<'_> {
         Box::new(*self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{check, scene};
+
+    #[test]
+    fn the_first_taint_that_keeps_the_pod_out_is_told() {
+        let text = "
+            node a taint:soft=x:PreferNoSchedule taint:gpu=only:NoSchedule taint:down:NoExecute
+            want w tolerate:gpu=only:NoSchedule";
+        let verdict = scene(34, text).status("a").unwrap().verdict;
+        assert_eq!(verdict, Verdict::Rejects(Rejection::UntoleratedTaint { taint: 2 }, Code::Unresolvable));
+    }
+
+    #[test]
+    fn a_toleration_without_an_effect_tolerates_every_effect() {
+        check(34, "node a taint:gpu=only:NoSchedule taint:gpu=only:NoExecute\nwant w tolerate:gpu=only", "fits a");
+    }
+}
