@@ -65,6 +65,14 @@ codes! {
     /// The last line of a YAML file has no end. Every tool ends it, so the file may have been cut there, and what is
     /// missing leaves no other trace.
     PerhapsCut = "PA0206", Warning, "file perhaps cut";
+    /// The scheduler would not start with this configuration, or the release does not read its version.
+    RefusedConfig = "PA0301", Error, "scheduler configuration refused";
+    /// The configuration has something that this program does not compute, such as a plugin of your own or an extender.
+    UnmodelledConfig = "PA0302", Warning, "scheduler configuration not computed in full";
+    /// A setting of --feature-gates that the scheduler would refuse.
+    RefusedGate = "PA0303", Error, "feature gate refused";
+    /// A feature gate that is not known, or whose effect this program does not compute.
+    UnmodelledGate = "PA0304", Warning, "feature gate not computed";
 }
 
 /// How bad a problem is.

@@ -18,6 +18,7 @@ mod place;
 mod pod;
 mod primitive;
 mod resources;
+pub mod scheduler_config;
 mod selectors;
 mod storage;
 mod tables;
