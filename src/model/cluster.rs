@@ -26,7 +26,7 @@ impl Origin {
 }
 
 /// A namespace that some object names.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Namespace {
     /// `metadata.name`.
     pub name: Symbol,
@@ -37,7 +37,7 @@ pub struct Namespace {
 }
 
 /// Something whose selector default spread constraints may take over: a Service, or a controller that owns pods.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SelectorOwner {
     /// Namespace.
     pub namespace: NamespaceId,
@@ -203,7 +203,7 @@ pub struct Coverage {
 }
 
 /// Everything a dump says, without regard to any release. Immutable once built.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cluster {
     /// All strings.
     pub symbols: Symbols,

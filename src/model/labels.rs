@@ -8,7 +8,7 @@ use std::sync::Arc;
 pub type LabelPairs = [(Symbol, Symbol)];
 
 /// All label sets of a cluster. Id 0 is always the empty set.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LabelSets {
     sets: Vec<Arc<LabelPairs>>,
     ids: FxHashMap<Arc<LabelPairs>, LabelSetId>,

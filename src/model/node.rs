@@ -7,7 +7,7 @@ use super::resources::ResourceList;
 use super::time::Time;
 
 /// A Node object.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Node {
     /// `metadata.name`.
     pub name: Symbol,

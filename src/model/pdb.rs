@@ -5,7 +5,7 @@ use super::id::{NamespaceId, Symbol};
 use super::selector::LabelSelector;
 
 /// A PodDisruptionBudget, with the status that preemption reads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pdb {
     /// `metadata.namespace`; only pods of it match.
     pub namespace: NamespaceId,
@@ -39,7 +39,7 @@ pub struct PdbHealth {
 }
 
 /// A PriorityClass; the scheduler never reads it, people do.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PriorityClass {
     /// `metadata.name`.
     pub name: Symbol,

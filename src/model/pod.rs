@@ -10,7 +10,7 @@ use super::volume::PodVolume;
 use std::sync::Arc;
 
 /// A Pod object: what differs from pod to pod, and the [`PodSpec`] that pods of one template share.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pod {
     /// `metadata.namespace`.
     pub namespace: NamespaceId,

@@ -1,47 +1,148 @@
 //! The table of strings.
 
 use super::id::Symbol;
-use rustc_hash::FxHashMap;
-use std::sync::Arc;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 
 /// Every string of a cluster once. Symbols are numbered in the order of their first use.
-#[derive(Clone, Debug, Default)]
+///
+/// A cluster of 150,000 pods has half a million strings, most of them used once: they lie in one buffer, and the index
+/// over them holds a few bytes each.
+#[derive(Clone, Default)]
 pub struct Symbols {
-    texts: Vec<Arc<str>>,
-    ids: FxHashMap<Arc<str>, Symbol>,
+    /// All texts, one behind the other.
+    buffer: String,
+    /// Where each text ends.
+    ends: Vec<usize>,
+    /// A hash table without deletion: half of the hash above, the symbol and one below; 0 is a free slot. Invariant: its
+    /// length is a power of two above the number of texts.
+    slots: Vec<u64>,
 }
 
 impl Symbols {
     /// The symbol of a text, new or known.
     pub fn intern(&mut self, text: &str) -> Symbol {
-        if let Some(&known) = self.ids.get(text) {
-            return known;
+        if (self.ends.len() + 1) * 2 > self.slots.len() {
+            self.grow();
         }
-        let symbol = Symbol::at(self.texts.len());
-        let text: Arc<str> = Arc::from(text);
-        self.texts.push(Arc::clone(&text));
-        self.ids.insert(text, symbol);
-        symbol
+        match self.find(text) {
+            Ok(known) => known,
+            Err(slot) => {
+                let symbol = Symbol::at(self.ends.len());
+                self.buffer.push_str(text);
+                self.ends.push(self.buffer.len());
+                self.slots[slot] = entry(hash(text), symbol);
+                symbol
+            }
+        }
     }
 
     /// The symbol of a text, if some object of the cluster uses it.
     pub fn get(&self, text: &str) -> Option<Symbol> {
-        self.ids.get(text).copied()
+        if self.slots.is_empty() { None } else { self.find(text).ok() }
     }
 
     /// The text of a symbol of this table.
     #[inline]
     pub fn text(&self, symbol: Symbol) -> &str {
-        &self.texts[symbol.index()]
+        let at = symbol.index();
+        let begin = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.buffer[begin..self.ends[at]]
     }
 
     /// How many texts there are.
     pub fn len(&self) -> usize {
-        self.texts.len()
+        self.ends.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
+        self.ends.is_empty()
+    }
+
+    /// The symbol of a text, or the slot where it would stand.
+    fn find(&self, text: &str) -> Result<Symbol, usize> {
+        let hash = hash(text);
+        let mask = self.slots.len() - 1;
+        let mut slot = first_slot(hash, mask);
+        loop {
+            let found = self.slots[slot];
+            if found == 0 {
+                return Err(slot);
+            }
+            let symbol = symbol_of(found);
+            if found >> 32 == hash >> 32 && self.text(symbol) == text {
+                return Ok(symbol);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    fn grow(&mut self) {
+        let mask = (self.slots.len() * 2).max(64) - 1;
+        let mut slots = vec![0; mask + 1];
+        for at in 0..self.ends.len() {
+            let symbol = Symbol::at(at);
+            let hash = hash(self.text(symbol));
+            let mut slot = first_slot(hash, mask);
+            while slots[slot] != 0 {
+                slot = (slot + 1) & mask;
+            }
+            slots[slot] = entry(hash, symbol);
+        }
+        self.slots = slots;
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    FxBuildHasher.hash_one(text)
+}
+
+/// The slot at which a search begins: the lower bits, since the upper ones tell entries apart.
+#[expect(clippy::cast_possible_truncation, reason = "only the lower bits are wanted")]
+fn first_slot(hash: u64, mask: usize) -> usize {
+    hash as usize & mask
+}
+
+fn entry(hash: u64, symbol: Symbol) -> u64 {
+    (hash >> 32 << 32) | (u64::from(symbol.0) + 1)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is what was put there")]
+fn symbol_of(entry: u64) -> Symbol {
+    Symbol(entry as u32 - 1)
+}
+
+impl PartialEq for Symbols {
+    fn eq(&self, other: &Self) -> bool {
+        self.buffer == other.buffer && self.ends == other.ends
+    }
+}
+
+impl std::fmt::Debug for Symbols {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries((0..self.len()).map(|at| self.text(Symbol::at(at)))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_numbered_in_the_order_of_their_first_use() {
+        let mut symbols = Symbols::default();
+        assert_eq!(symbols.get("a"), None);
+        let texts: Vec<String> = (0..5000).map(|number| format!("text-{number}")).collect();
+        for _ in 0..2 {
+            for (at, text) in texts.iter().enumerate() {
+                assert_eq!(symbols.intern(text), Symbol::at(at));
+            }
+        }
+        assert_eq!(symbols.len(), 5000);
+        assert_eq!(symbols.text(Symbol(4321)), "text-4321");
+        assert_eq!(symbols.get("text-5000"), None);
+        let empty = symbols.intern("");
+        assert_eq!((symbols.text(empty), symbols.get("")), ("", Some(empty)));
     }
 }

@@ -85,7 +85,7 @@ pub enum PodVolumeSource {
 }
 
 /// A PersistentVolumeClaim.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// `metadata.namespace`.
     pub namespace: NamespaceId,
@@ -136,7 +136,7 @@ pub struct AccessModes {
 }
 
 /// A PersistentVolume.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Volume {
     /// `metadata.name`.
     pub name: Symbol,
@@ -194,7 +194,7 @@ pub enum VolumeSource {
 }
 
 /// A StorageClass.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StorageClass {
     /// `metadata.name`.
     pub name: Symbol,
@@ -227,7 +227,7 @@ pub struct TopologyTerm {
 }
 
 /// A CSINode.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CsiNode {
     /// `metadata.name`: the node's.
     pub name: Symbol,
@@ -238,7 +238,7 @@ pub struct CsiNode {
 }
 
 /// A CSIDriver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CsiDriver {
     /// `metadata.name`.
     pub name: Symbol,
@@ -249,7 +249,7 @@ pub struct CsiDriver {
 }
 
 /// A CSIStorageCapacity.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CsiStorageCapacity {
     /// `storageClassName`.
     pub storage_class: Symbol,
@@ -262,7 +262,7 @@ pub struct CsiStorageCapacity {
 }
 
 /// A VolumeAttachment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct VolumeAttachment {
     /// `metadata.name`.
     pub name: Symbol,
@@ -275,7 +275,7 @@ pub struct VolumeAttachment {
 }
 
 /// The storage objects of a cluster.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Storage {
     /// Claims, by namespace and name.
     pub claims: Vec<Claim>,
