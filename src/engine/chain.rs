@@ -118,11 +118,6 @@ impl<'s> CycleFilters<'s> {
         status
     }
 
-    /// Whether the pod fits: the same verdict as [`CycleFilters::judge`]'s, without its reasons.
-    pub(crate) fn fits(&self, view: &NodeView<'_>) -> bool {
-        self.hook_fault.is_none() && self.first_failure(view).0 == Verdict::Fits
-    }
-
     /// The first verdict that is not a fit, and how many filters were asked.
     #[inline]
     fn first_failure(&self, view: &NodeView<'_>) -> (Verdict, usize) {
@@ -143,9 +138,14 @@ impl<'s> CycleFilters<'s> {
                 (before @ Verdict::Faults(_), _) | (before, Verdict::Fits) => before,
                 (_, fault @ Verdict::Faults(_)) => fault,
                 (Verdict::Fits, first @ Verdict::Rejects(..)) => first,
-                (Verdict::Rejects(first, before), Verdict::Rejects(next, code)) => {
+                // The status names the plugin of the gravest code; of several, the random order of a map decides.
+                (Verdict::Rejects(first, Code::Unschedulable), Verdict::Rejects(next, Code::Unresolvable)) => {
+                    merged.more.insert(0, first);
+                    Verdict::Rejects(next, Code::Unresolvable)
+                }
+                (before @ Verdict::Rejects(..), Verdict::Rejects(next, _)) => {
                     merged.more.push(next);
-                    Verdict::Rejects(first, worse(before, code))
+                    before
                 }
             };
         }
@@ -233,25 +233,10 @@ impl Slot<'_> {
     }
 }
 
-fn worse(one: Code, other: Code) -> Code {
-    match (one, other) {
-        (Code::Unschedulable, Code::Unschedulable) => Code::Unschedulable,
-        (Code::Unresolvable, _) | (_, Code::Unresolvable) => Code::Unresolvable,
-    }
-}
-
 impl HookFailed {
     /// The status of a node on which a hook failed outside of a dry run.
     pub(crate) fn status(self) -> NodeStatus {
         NodeStatus::of(Verdict::Faults(Fault::StateMissing { plugin: self.0 }))
-    }
-}
-
-/// Whether a status says that preemption cannot help.
-pub(crate) fn is_unresolvable(verdict: Verdict) -> bool {
-    match verdict {
-        Verdict::Rejects(_, Code::Unresolvable) => true,
-        Verdict::Rejects(_, Code::Unschedulable) | Verdict::Fits | Verdict::Faults(_) => false,
     }
 }
 

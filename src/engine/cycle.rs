@@ -110,21 +110,18 @@ fn filter(
     let judge =
         |node: NodeId| nominated::judge(cycle, &prepared.filters, &NodeView::new(cycle.snapshot, node), Phase::Filter);
     let own = own_nominated_node(cycle);
+    let mut taken = None;
     if let Some(node) = own {
-        // An error here is only logged; the node comes again with the others.
         let status = judge(node);
-        let fits = status.fits();
+        taken = status.fits().then_some(node);
+        // An error here is only logged; the node comes again with the others.
         if !matches!(status.verdict, Verdict::Faults(_)) {
             nodes[node.index()] = Some(status);
         }
-        if fits {
-            return Ok(vec![node]);
-        }
     }
-    let wanted = narrowed(cycle, prepared.narrowed.as_deref(), nodes)?;
+    let (wanted, mut fault) = narrowed(cycle, prepared.narrowed.as_deref(), nodes);
     let judged: Vec<NodeStatus> = wanted.par_iter().with_min_len(NODES_PER_TASK).map(|node| judge(*node)).collect();
     let mut fitting = Vec::new();
-    let mut fault = None;
     for (node, status) in wanted.into_iter().zip(judged) {
         match status.verdict {
             Verdict::Fits => fitting.push(node),
@@ -133,7 +130,12 @@ fn filter(
         }
         nodes[node.index()] = Some(status);
     }
-    fault.map_or(Ok(fitting), Err)
+    // Where the pod's own nominated node takes it, upstream never asks the others: their verdicts are for people.
+    match (taken, fault) {
+        (Some(node), _) => Ok(vec![node]),
+        (None, Some(fault)) => Err(fault),
+        (None, None) => Ok(fitting),
+    }
 }
 
 /// The node to which the pod is nominated, where the release tries it before any other.
@@ -144,27 +146,20 @@ fn own_nominated_node(cycle: &PodCycle<'_>) -> Option<NodeId> {
     }
 }
 
-/// The nodes to filter, in the order of the snapshot; the others get the status that the release gives them, unless they
-/// have one already.
+/// The nodes to filter, in the order of the snapshot, and the fault that a name without a node is; the others get the status
+/// that the release gives them, unless they have one already.
 fn narrowed(
     cycle: &PodCycle<'_>,
     narrowed: Option<&[NarrowedNode]>,
     nodes: &mut [Option<NodeStatus>],
-) -> Result<Vec<NodeId>, Fault> {
-    let Some(names) = narrowed else { return Ok(cycle.snapshot.order.clone()) };
+) -> (Vec<NodeId>, Option<Fault>) {
+    let Some(names) = narrowed else { return (cycle.snapshot.order.clone(), None) };
     let frame = &cycle.snapshot.behavior.frame;
-    let missing = names.iter().find(|name| name.node.is_none());
-    match (frame.missing_narrowed_name, missing) {
-        (_, None) | (MissingNarrowedName::Ignored, Some(_)) => {}
-        (MissingNarrowedName::Fault, Some(missing)) => {
-            return Err(Fault::NodeInfoNotFound { name: missing.name });
-        }
-        (MissingNarrowedName::PanicIfNoneLeft, Some(_)) => {
-            if names.iter().all(|name| name.node.is_none()) {
-                return Err(Fault::Panics);
-            }
-        }
-    }
+    let fault = names.iter().find(|name| name.node.is_none()).and_then(|missing| match frame.missing_narrowed_name {
+        MissingNarrowedName::Fault => Some(Fault::NodeInfoNotFound { name: missing.name }),
+        MissingNarrowedName::PanicIfNoneLeft => names.iter().all(|name| name.node.is_none()).then_some(Fault::Panics),
+        MissingNarrowedName::Ignored => None,
+    });
     let mut chosen = vec![false; nodes.len()];
     for node in names.iter().filter_map(|name| name.node) {
         chosen[node.index()] = true;
@@ -175,12 +170,11 @@ fn narrowed(
         NarrowedOut::Absent | NarrowedOut::AbsentUnresolvable => Some(Rejection::NotSelectedByPreFilter),
     };
     if let Some(outside) = outside {
-        for (node, status) in nodes.iter_mut().enumerate().filter(|(node, status)| !chosen[*node] && status.is_none()) {
-            debug_assert!(!chosen[node], "a node outside");
+        for (_, status) in nodes.iter_mut().enumerate().filter(|(node, status)| !chosen[*node] && status.is_none()) {
             *status = Some(NodeStatus::of(Verdict::Rejects(outside, Code::Unresolvable)));
         }
     }
-    Ok(cycle.snapshot.order.iter().copied().filter(|node| chosen[node.index()]).collect())
+    (cycle.snapshot.order.iter().copied().filter(|node| chosen[node.index()]).collect(), fault)
 }
 
 /// The PostFilter plugins, in the profile's order; gives the gaps that preemption met.

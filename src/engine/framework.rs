@@ -401,9 +401,9 @@ pub enum Fault {
 /// A node's verdict with everything a report needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeStatus {
-    /// The verdict of the filter chain; where all filters are merged, the first rejection with the merged code.
+    /// The verdict of the filter chain; where all filters are merged, the first rejection of the gravest code.
     pub verdict: Verdict,
-    /// Later rejections of the merged chain.
+    /// The other rejections of the merged chain.
     pub more: Vec<Rejection>,
     /// Gaps that make the verdict a guess.
     pub gaps: GapSet,

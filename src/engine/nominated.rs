@@ -62,11 +62,6 @@ pub(crate) fn judge(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, view: &Nod
     }
 }
 
-/// Whether a node passes, without the reasons if it does not.
-pub(crate) fn fits(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, view: &NodeView<'_>) -> bool {
-    filters.fits(view) && with_nominated(cycle, filters, view, Phase::DryRun).is_none_or(|status| status.fits())
-}
-
 /// The verdict with the nominated pods on the node; `None` where there is none.
 fn with_nominated(
     cycle: &PodCycle<'_>,

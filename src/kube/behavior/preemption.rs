@@ -125,7 +125,7 @@ behaviors! {
             PatternDefeatingShort,
             /// Pattern-defeating quicksort (Go since 1.24).
             PatternDefeating,
-        } = |r, _g| if r.since(33) { PatternDefeating } else if r.since(25) { PatternDefeatingShort } else { Quick },
+        } = |r, _g| if r.since(32) { PatternDefeating } else if r.since(25) { PatternDefeatingShort } else { Quick },
             proof "";
 
         /// What the error of a node's dry run does where no node is a candidate. Upstream: `preemption/preemption.go`
