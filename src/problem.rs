@@ -65,6 +65,15 @@ codes! {
     /// The last line of a YAML file has no end. Every tool ends it, so the file may have been cut there, and what is
     /// missing leaves no other trace.
     PerhapsCut = "PA0206", Warning, "file perhaps cut";
+    /// Objects of another group that share a kind or a resource name with Kubernetes' own, such as PodMetrics or
+    /// Longhorn's Node, while the real ones are missing.
+    LookAlike = "PA0207", Warning, "look-alikes";
+    /// The file holds a `Status` object: the API server refused to answer, and the refusal was saved as the answer.
+    ErrorAnswer = "PA0208", Warning, "refusal saved as an answer";
+    /// The file holds changes that were recorded after its objects. They are not applied.
+    RecordedChanges = "PA0209", Warning, "recorded changes not applied";
+    /// The manifest of the dump says that a kind could not be read.
+    NotCaptured = "PA0210", Warning, "kind not captured";
     /// The scheduler would not start with this configuration, or the release does not read its version.
     RefusedConfig = "PA0301", Error, "scheduler configuration refused";
     /// The configuration has something that this program does not compute, such as a plugin of your own or an extender.

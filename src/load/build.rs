@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 /// Builds the cluster.
 pub(super) fn build(inventory: Inventory<'_>) -> Loaded {
-    let Inventory { entries, mut ledger, problems, skipped, server_version } = inventory;
+    let Inventory { entries, mut ledger, problems, skipped, server_version, taken } = inventory;
     let mut builder = Builder { problems, ..Builder::default() };
     for name in inventory::namespaces(&entries) {
         builder.tables.namespace(name);
@@ -33,6 +33,7 @@ pub(super) fn build(inventory: Inventory<'_>) -> Loaded {
         }
     }
     let (mut cluster, problems) = builder.finish();
+    cluster.as_of = taken.or(cluster.as_of);
     cluster.coverage = ledger.coverage();
     Loaded { cluster, problems, skipped, server_version }
 }

@@ -2,14 +2,17 @@
 
 use super::coverage::Ledger;
 use super::fault::{self, Fault};
+use super::foreign::{Stranger, Strangers};
 use super::kind;
+use super::manifest;
 use super::objects::Parts;
 use super::primitive::filled;
 use super::tables::DEFAULT_NAMESPACE;
 use super::version;
 use crate::model::cluster::{Kind, Origin};
+use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
-use crate::source::files::FileTable;
+use crate::source::files::{FileTable, Form};
 use crate::source::split::{Document, List, Split};
 use std::collections::BTreeMap;
 
@@ -34,6 +37,8 @@ pub(super) struct Inventory<'b> {
     pub(super) problems: Vec<Problem>,
     pub(super) skipped: BTreeMap<String, u64>,
     pub(super) server_version: Option<String>,
+    /// When the dump was taken, as its manifest says.
+    pub(super) taken: Option<Time>,
 }
 
 impl Entry<'_> {
@@ -77,15 +82,23 @@ pub(super) fn take<'b>(files: &'b FileTable, splits: &[Split<'b>]) -> Inventory<
             problems: Vec::new(),
             skipped: BTreeMap::new(),
             server_version: None,
+            taken: None,
         },
+        strangers: Strangers::default(),
     };
-    for (file, split) in files.files.iter().zip(splits) {
+    for (at, (file, split)) in files.files.iter().zip(splits).enumerate() {
         for document in &split.documents {
             taker.document(document, &split.lists, &file.path);
         }
+        for foreign in &split.foreign {
+            taker.strangers.add(at, &file.path, foreign.offset, foreign.spelling.into());
+        }
         taker.lists(split, &file.path);
-        taker.breaks(split, &file.path);
+        taker.breaks(split, &file.path, file.form);
     }
+    let entries = &taker.inventory.entries;
+    let strangers = taker.strangers.problems(|kind| entries.iter().any(|entry| entry.kind == kind));
+    taker.inventory.problems.extend(strangers);
     taker.inventory.merge_copies();
     taker.inventory
 }
@@ -93,14 +106,15 @@ pub(super) fn take<'b>(files: &'b FileTable, splits: &[Split<'b>]) -> Inventory<
 struct Taker<'b> {
     files: usize,
     inventory: Inventory<'b>,
+    strangers: Strangers<'b>,
 }
 
 /// The kind of a document, and how it is spelled in the input.
 fn kind_of<'b>(document: &Document<'b>, list: Option<&List<'b>>, path: &str) -> (Option<Kind>, &'b str, &'b str) {
     let api_version = document.api_version.or(list.and_then(|list| list.api_version));
     let Some(name) = document.kind.or_else(|| list?.item_kind()) else {
-        // Items of a list that says nothing: the file's name is all there is.
-        return (list.and_then(|_| kind::hinted(path)), api_version.unwrap_or_default(), "");
+        // Items of a list that says nothing: its key or the file's name is all there is.
+        return (list.and_then(|list| kind::hinted(list.hint.unwrap_or(path))), api_version.unwrap_or_default(), "");
     };
     let kind = match api_version {
         Some(api_version) => kind::of(api_version, name),
@@ -117,7 +131,13 @@ impl<'b> Taker<'b> {
             let version = if name.is_empty() { version::of_document(document.json) } else { None };
             if version.is_some() {
                 self.inventory.server_version = version;
+            } else if manifest::is_one(api_version, name) {
+                let Inventory { ledger, problems, taken, .. } = &mut self.inventory;
+                *taken = manifest::take(document.json, path, ledger, problems).max(*taken);
             } else if !(name.is_empty() && is_empty_object(document.json)) {
+                if let Some(stranger) = Stranger::of(api_version, name, document.json) {
+                    self.strangers.add(document.file.index(), path, document.offset, stranger);
+                }
                 let label = format!("{api_version} {name}");
                 let label = if name.is_empty() { "(no kind)" } else { label.trim() };
                 *self.inventory.skipped.entry(label.to_owned()).or_default() += 1;
@@ -172,7 +192,7 @@ impl<'b> Taker<'b> {
             let of_list = |it: &&Document<'b>| it.list.is_some_and(|list| list as usize == at);
             let inside = split.documents.iter().filter(of_list).filter_map(|it| kind_of(it, Some(list), path).0);
             let named = list.item_kind().map_or_else(
-                || kind::hinted(path),
+                || kind::hinted(list.hint.unwrap_or(path)),
                 |name| match list.api_version {
                     Some(api_version) => kind::of(api_version, name),
                     None => Kind::ALL.iter().copied().find(|kind| kind.name() == name),
@@ -194,13 +214,16 @@ impl<'b> Taker<'b> {
         }
     }
 
-    fn breaks(&mut self, split: &Split<'b>, path: &str) {
+    fn breaks(&mut self, split: &Split<'b>, path: &str, form: Form) {
         // A log or a note that lies among the files is not worth a word.
         let expected = self.files == 1 || std::path::Path::new(path).extension().is_some_and(|it| it == "json");
         for broken in split.breaks.iter().filter(|it| expected || !it.no_document) {
             let own = broken.kind.filter(|kind| !kind.ends_with("List"));
             if let Some(kind) = own.and_then(|name| kind::of(broken.api_version.unwrap_or_default(), name)) {
                 self.inventory.ledger.truncate(kind);
+            }
+            if form == Form::Yaml {
+                continue;
             }
             let before = split.documents.iter().filter(|document| document.offset < broken.offset).count();
             let what = if broken.at_end { "the file ends in the middle of" } else { "the text stops being JSON in" };

@@ -1,14 +1,16 @@
 //! Lines and columns of problems: counted once a file, for all problems together.
 
 use crate::problem::Problem;
-use crate::source::files::FileTable;
+use crate::source::files::{FileTable, Form};
+use rustc_hash::FxHashMap;
 
 /// Sorts the problems by place and fills in lines and columns.
 pub(super) fn resolve(files: &FileTable, problems: &mut [Problem]) {
-    let position = |problem: &Problem| {
-        let path = problem.path.as_deref();
-        files.files.iter().position(|file| Some(file.path.as_str()) == path)
-    };
+    let mut positions: FxHashMap<&str, usize> = FxHashMap::default();
+    for (at, file) in files.files.iter().enumerate() {
+        positions.entry(&file.path).or_insert(at);
+    }
+    let position = |problem: &Problem| positions.get(problem.path.as_deref()?).copied();
     problems.sort_by_cached_key(|problem| (position(problem), problem.offset, problem.message.clone()));
     let mut counted = (None, 0, 1, 0);
     for problem in problems {
@@ -26,5 +28,9 @@ pub(super) fn resolve(files: &FileTable, problems: &mut [Problem]) {
         counted = (Some(file), end, line, begin);
         problem.line = Some(line);
         problem.column = Some((end - begin) as u64 + 1);
+        if files.files[file].form == Form::Yaml {
+            // Only the line is the file's own.
+            (problem.offset, problem.column) = (None, None);
+        }
     }
 }

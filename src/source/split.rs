@@ -23,8 +23,10 @@ pub struct Document<'b> {
     pub api_version: Option<&'b str>,
     /// The list around it, by position in [`Split::lists`].
     pub list: Option<u32>,
-    /// A watch said that the object was deleted.
+    /// A watch or a recorder said that the object was deleted.
     pub removed: bool,
+    /// When a recorder saw the object so.
+    pub time: Option<&'b str>,
 }
 
 /// A list of a file: `List`, `PodList`, a bare array.
@@ -46,6 +48,8 @@ pub struct List<'b> {
     pub broken: bool,
     /// The list stands inside another one.
     pub nested: bool,
+    /// The key under which the list stands in a map of lists, such as `pods`.
+    pub hint: Option<&'b str>,
 }
 
 impl<'b> List<'b> {
@@ -79,8 +83,30 @@ pub struct Split<'b> {
     pub lists: Vec<List<'b>>,
     /// Where it breaks off.
     pub breaks: Vec<Break<'b>>,
+    /// Objects in a spelling that is not Kubernetes' JSON.
+    pub foreign: Vec<Foreign>,
 }
 
+/// Objects or lists in a spelling that is not Kubernetes' JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Foreign {
+    /// Offset of the first byte.
+    pub offset: u64,
+    /// Who spells so.
+    pub spelling: Spelling,
+}
+
+/// Who spells objects in another way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// `Items`, `Spec`, `NodeName`: Go's own names, as `kubectl cluster-info dump` printed them up to 1.13.
+    Go,
+    /// `api_version`, `node_name`: `to_dict()` of the Python client.
+    Python,
+}
+
+/// How deep maps of lists may stand inside maps.
+const MAX_MAP_DEPTH: u32 = 2;
 /// How deep lists may stand inside lists.
 const MAX_NESTING: u32 = 32;
 /// How often text that looked like a document and ran to the end of the file is given up before the rest is.
@@ -110,6 +136,7 @@ struct Scanner<'b> {
 
 /// What is known of an object whose keys are being read.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a key that was seen or not")]
 struct Shape<'b> {
     kind: Option<&'b str>,
     api_version: Option<&'b str>,
@@ -117,10 +144,50 @@ struct Shape<'b> {
     items: bool,
     list: Option<u32>,
     metadata: Option<(usize, usize)>,
-    /// `type` of a watch event.
+    /// `type` of a watch event, `event` of a recorder's.
     event: Option<&'b str>,
-    /// `object` of a watch event.
+    /// `object` of a watch event, `resource` of a recorder's.
     object: Option<usize>,
+    /// `time` of a recorder's event.
+    time: Option<&'b str>,
+    /// `api_version`.
+    python: bool,
+    /// `Items` and what Go's lists have beside it.
+    go_items: bool,
+    go_metadata: bool,
+    /// `metadata` or `spec`: an object's own, whether or not it says its kind.
+    parts: bool,
+}
+
+impl Shape<'_> {
+    /// Whether the shape is a change that a watch or a recorder reports: the object's offset, and whether it is gone.
+    fn change(&self) -> Option<(usize, Change)> {
+        let change = match (self.kind, self.event?) {
+            (None, "ADDED" | "MODIFIED" | "Add" | "Update") => Change::Is,
+            (None, "DELETED" | "Delete") => Change::Gone,
+            (None, "BOOKMARK") => Change::Nothing,
+            _ => return None,
+        };
+        Some((self.object?, change))
+    }
+
+    fn foreign(&self) -> Option<Spelling> {
+        if self.python {
+            Some(Spelling::Python)
+        } else if self.go_items && self.go_metadata && self.kind.is_none() {
+            Some(Spelling::Go)
+        } else {
+            None
+        }
+    }
+}
+
+/// What a watch event says of its object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Is,
+    Gone,
+    Nothing,
 }
 
 impl<'b> Scanner<'b> {
@@ -178,6 +245,9 @@ impl<'b> Scanner<'b> {
             let rest = self.bytes.get(at..)?;
             match rest.first()? {
                 b'{' | b'[' => return Some(at),
+                // A file that was written over a longer one, and the mark that Windows puts before UTF-8.
+                0 => at = self.skip_space(at + 1),
+                _ if rest.starts_with(b"\xef\xbb\xbf") => at = self.skip_space(at + 3),
                 _ if rest.starts_with(b"==== START logs") => {
                     let end = memchr::memmem::find(rest, b"\n==== END logs").map_or(rest.len(), |end| end + 1);
                     at = self.skip_space(self.next_line(at + end));
@@ -212,7 +282,8 @@ impl<'b> Scanner<'b> {
         let id = u32::try_from(self.out.lists.len()).unwrap_or(u32::MAX);
         let offset = offset as u64;
         let (objects, continued, remaining, broken, nested) = (0, false, None, false, false);
-        self.out.lists.push(List { offset, kind, api_version, objects, continued, remaining, broken, nested });
+        let hint = None;
+        self.out.lists.push(List { offset, kind, api_version, objects, continued, remaining, broken, nested, hint });
         id
     }
 
@@ -261,14 +332,22 @@ impl<'b> Scanner<'b> {
         // An `items` that is none of a list's: what it holds are parts of this object.
         self.out.documents.truncate(documents);
         self.out.lists.truncate(lists);
-        if let (Some(event @ ("ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK")), Some(object), None) =
-            (shape.event, shape.object, shape.kind)
-        {
-            if event != "BOOKMARK" {
+        if let Some((object, change)) = shape.change() {
+            if change != Change::Nothing {
                 self.value(object, list, depth + 1)?;
-                let removed = event == "DELETED";
-                self.out.documents[documents..].iter_mut().for_each(|document| document.removed = removed);
+                for document in &mut self.out.documents[documents..] {
+                    document.removed = change == Change::Gone;
+                    document.time = shape.time;
+                }
             }
+            return Ok(end);
+        }
+        if let Some(spelling) = shape.foreign() {
+            self.out.foreign.push(Foreign { offset: start as u64, spelling });
+            return Ok(end);
+        }
+        let bare = shape.kind.is_none() && shape.api_version.is_none() && !shape.parts;
+        if bare && list.is_none() && depth <= MAX_MAP_DEPTH && self.map(start, depth) {
             return Ok(end);
         }
         if let Some(list) = list.and_then(|list| self.out.lists.get_mut(list as usize)) {
@@ -282,8 +361,50 @@ impl<'b> Scanner<'b> {
             api_version: shape.api_version,
             list,
             removed: false,
+            time: None,
         });
         Ok(end)
+    }
+
+    /// Opens a map of lists or of objects, such as a simulator's export; `false` if it holds none.
+    fn map(&mut self, start: usize, depth: u32) -> bool {
+        let (documents, lists, foreign) = (self.out.documents.len(), self.out.lists.len(), self.out.foreign.len());
+        for (key, value) in self.members(start) {
+            let (before, lists_before) = (self.out.documents.len(), self.out.lists.len());
+            let read = match self.bytes[value] {
+                b'{' => self.object(value, None, depth + 1).is_ok(),
+                b'[' => {
+                    let own = self.begin_list(value, (None, None));
+                    self.out.lists[own as usize].hint = key;
+                    self.items(value, own, MAX_NESTING).is_ok()
+                }
+                _ => continue,
+            };
+            let said = |it: &Document<'_>| it.kind.is_some() && it.api_version.is_some();
+            let listed = |it: &Document<'_>| it.list.is_some() && (it.kind.is_some() || has_metadata(it.json));
+            if !read || !self.out.documents[before..].iter().all(|it| said(it) || listed(it)) {
+                self.out.documents.truncate(before);
+                self.out.lists.truncate(lists_before);
+            }
+        }
+        if self.out.documents.len() > documents || self.out.foreign.len() > foreign {
+            return true;
+        }
+        self.out.lists.truncate(lists);
+        false
+    }
+
+    /// The keys of the object at `start`, each with the offset of its value. The object was read before.
+    fn members(&self, start: usize) -> Vec<(Option<&'b str>, usize)> {
+        let mut members = Vec::new();
+        let mut at = self.skip_space(start + 1);
+        while let Ok(key_end) = self.skip_string(at) {
+            let value = self.skip_space(self.skip_space(key_end) + 1);
+            members.push((std::str::from_utf8(&self.bytes[at + 1..key_end - 1]).ok(), value));
+            let Ok(end) = self.skip_value(value) else { break };
+            at = self.skip_space(self.skip_space(end) + 1);
+        }
+        members
     }
 
     /// Notes a break, once: at the outermost object that breaks off, if it looks like one of Kubernetes'.
@@ -347,10 +468,18 @@ impl<'b> Scanner<'b> {
             match key {
                 br#""kind""# => shape.kind = text(),
                 br#""apiVersion""# => shape.api_version = text(),
-                br#""type""# => shape.event = text(),
-                br#""metadata""# => shape.metadata = Some((value, at)),
+                br#""type""# | br#""event""# => shape.event = text().or(shape.event),
+                br#""time""# => shape.time = text(),
+                br#""metadata""# => {
+                    shape.metadata = Some((value, at));
+                    shape.parts = true;
+                }
+                br#""spec""# => shape.parts = true,
+                br#""api_version""# => shape.python = true,
+                br#""Items""# => shape.go_items = true,
+                br#""ListMeta""# | br#""ResourceVersion""# | br#""SelfLink""# => shape.go_metadata = true,
                 br#""items""# => shape.items |= self.bytes[value..at] == *b"null",
-                br#""object""# if self.bytes[value] == b'{' => shape.object = Some(value),
+                br#""object""# | br#""resource""# if self.bytes[value] == b'{' => shape.object = Some(value),
                 _ => {}
             }
             at = self.skip_space(at);
@@ -430,6 +559,11 @@ impl<'b> Scanner<'b> {
     }
 }
 
+/// Whether an object has `metadata` among its keys, as far as a glance tells.
+fn has_metadata(json: &[u8]) -> bool {
+    memchr::memmem::find(json, b"\"metadata\"").is_some()
+}
+
 #[derive(Deserialize)]
 struct ListMetadata {
     #[serde(rename = "continue", default)]
@@ -471,6 +605,52 @@ mod tests {
         assert_eq!(kinds(r#"{"kind":"PodList","items":null}"#), Vec::<String>::new());
         assert_eq!(kinds(r#"{"kind":"Widget","items":[{"kind":"Pod"}]}"#), ["Widget"]);
         assert_eq!(kinds(r#"{"type":"ADDED","object":{"kind":"Pod"}}"#), ["Pod"]);
+    }
+
+    #[test]
+    fn maps_of_lists_and_of_objects_are_opened() {
+        let export = r#"{"pods":[{"metadata":{"name":"a"}}],"nodes":[{"kind":"Node","metadata":{}}],"pvs":[],
+            "schedulerConfig":{"kind":"KubeSchedulerConfiguration","apiVersion":"x/v1"},"note":"x"}"#;
+        let split = split(FileId(0), export.as_bytes());
+        let hints: Vec<_> =
+            split.documents.iter().map(|it| it.list.and_then(|at| split.lists[at as usize].hint)).collect();
+        assert_eq!(hints, [Some("pods"), Some("nodes"), None]);
+        assert_eq!(split.lists.len(), 3);
+        let pod = r#"{"apiVersion":"v1","kind":"Pod","metadata":{}}"#;
+        assert_eq!(kinds(&format!(r#"{{"a/b":{pod},"a/c":{pod}}}"#)), ["Pod", "Pod"]);
+        assert_eq!(kinds(&format!(r#"{{"pods":{{"kind":"PodList","items":[{pod}]}}}}"#)), ["Pod"]);
+        let kindless = r#"{"metadata":{"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet"}]},"spec":{}}"#;
+        assert_eq!(kinds(kindless), ["?"]);
+        assert_eq!(kinds(r#"{"dependencies":[{"name":"x"}],"private":true}"#), ["?"]);
+    }
+
+    #[test]
+    fn streams_tell_what_is_gone() {
+        let text = r#"{"type":"ADDED","object":{"kind":"Pod"}}
+            {"type":"BOOKMARK","object":{"kind":"Pod"}}
+            {"type":"DELETED","object":{"kind":"Pod"}}
+            [{"time":"2024-01-01T00:00:00Z","event":"Add","resource":{"kind":"Node"}}]"#;
+        let split = split(FileId(0), text.as_bytes());
+        let seen: Vec<_> = split.documents.iter().map(|it| (it.kind, it.removed, it.time.is_some())).collect();
+        assert_eq!(seen, [(Some("Pod"), false, false), (Some("Pod"), true, false), (Some("Node"), false, true)]);
+    }
+
+    #[test]
+    fn other_spellings_are_known() {
+        let spelling = |text: &str| {
+            let split = split(FileId(0), text.as_bytes());
+            assert_eq!(split.documents.len(), 0, "{text}");
+            split.foreign.first().map(|it| it.spelling)
+        };
+        assert_eq!(spelling(r#"{"SelfLink":"","ResourceVersion":"1","Items":[{"Name":"a"}]}"#), Some(Spelling::Go));
+        let python =
+            r#"{"api_version":"v1","items":[{"api_version":null,"kind":null,"metadata":{}}],"kind":"PodList"}"#;
+        assert_eq!(spelling(python), Some(Spelling::Python));
+    }
+
+    #[test]
+    fn marks_and_zeros_are_no_text() {
+        assert_eq!(kinds("\u{feff}{\"kind\":\"Pod\"}\0\0\0{\"kind\":\"Node\"}\0\0"), ["Pod", "Node"]);
     }
 
     #[test]

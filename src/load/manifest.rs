@@ -1,0 +1,56 @@
+//! The manifest that `capture` writes beside a dump.
+
+use super::coverage::Ledger;
+use crate::model::cluster::Kind;
+use crate::model::time::Time;
+use crate::problem::{Problem, ProblemCode};
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    #[serde(default)]
+    started: Option<Time>,
+    #[serde(default)]
+    finished: Option<Time>,
+    #[serde(default)]
+    kinds: Vec<Record>,
+}
+
+#[derive(Deserialize)]
+struct Record {
+    kind: String,
+    state: String,
+    #[serde(default)]
+    time: Option<Time>,
+    #[serde(default)]
+    error: Option<String>,
+}
+
+/// Whether a document is a manifest.
+pub(super) fn is_one(api_version: &str, kind: &str) -> bool {
+    api_version.starts_with("preempt-audit/") && kind == "CaptureManifest"
+}
+
+/// Takes what a manifest says: kinds that the API server does not have, kinds that could not be read, and when the pods
+/// were read.
+pub(super) fn take(json: &[u8], path: &str, ledger: &mut Ledger, problems: &mut Vec<Problem>) -> Option<Time> {
+    let manifest: Manifest = serde_json::from_slice(json).ok()?;
+    for record in &manifest.kinds {
+        let Some(kind) = Kind::ALL.iter().copied().find(|kind| kind.name() == record.kind) else { continue };
+        match record.state.as_str() {
+            "notServed" => ledger.empty(kind),
+            "failed" => {
+                let said = record.error.as_deref().unwrap_or("kubectl failed");
+                let message = format!("{} could not be read when the dump was taken: {said}", kind.name());
+                let mut problem = Problem::new(ProblemCode::NotCaptured, message);
+                problem.path = Some(path.to_owned());
+                problem.help = Some(format!("get the right to `list` {} and take the dump again", kind.resource()));
+                problems.push(problem);
+            }
+            _ => {}
+        }
+    }
+    let pods = manifest.kinds.iter().find(|record| record.kind == Kind::Pod.name() && record.state == "read");
+    pods.and_then(|record| record.time).or(manifest.finished).or(manifest.started)
+}
