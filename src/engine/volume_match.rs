@@ -4,11 +4,11 @@
 use super::framework::Fault;
 use super::migration;
 use super::node_view::NodeView;
-use crate::kube::behavior::{AttributesClass, StorageCapacityCheck, VolumesBehavior};
+use crate::kube::behavior::{AttributesClass, StorageCapacityCheck, VolumeMatchFields, VolumesBehavior};
 use crate::model::cluster::Cluster;
 use crate::model::id::Symbol;
 use crate::model::labels::{self, LabelPairs};
-use crate::model::selector::{LabelSelector, NodeSelector};
+use crate::model::selector::{LabelSelector, NodeSelector, NodeSelectorTerm};
 use crate::model::volume::{AccessModes, Claim, CsiStorageCapacity, StorageClass, TopologyTerm, Volume};
 use std::cmp::Ordering;
 
@@ -87,7 +87,9 @@ impl<'a> DelayedClaims<'a> {
             self.claims.iter().filter(|it| it.claim.selected_node.is_some()).collect();
         let mut chosen: Vec<Symbol> = Vec::new();
         for delayed in self.by_size.iter().map(|&at| &self.claims[at]).filter(|it| it.claim.selected_node.is_none()) {
-            match smallest(cluster, delayed.volumes.as_ref().map_err(|fault| *fault)?, &chosen, view.labels()) {
+            let volumes = delayed.volumes.as_ref().map_err(|fault| *fault)?;
+            let reaches = |volume: &Volume| admits(cluster, behavior, volume.node_affinity.as_ref(), view.labels());
+            match smallest(volumes.iter().filter(|one| !chosen.contains(&one.volume.name)), reaches) {
                 Some(volume) => chosen.push(volume.name),
                 None => to_provision.push(delayed),
             }
@@ -159,29 +161,37 @@ fn covers(offered: AccessModes, asked: AccessModes) -> bool {
 }
 
 /// The volume that upstream would take on a node: the one that is meant for the claim, else the smallest.
-fn smallest<'a>(
-    cluster: &Cluster,
-    volumes: &[Suitable<'a>],
-    chosen: &[Symbol],
-    node_labels: &LabelPairs,
+fn smallest<'v, 'a: 'v>(
+    volumes: impl Iterator<Item = &'v Suitable<'a>>,
+    reaches: impl Fn(&Volume) -> bool,
 ) -> Option<&'a Volume> {
     let mut best: Option<&'a Volume> = None;
-    for one in volumes.iter().filter(|one| !chosen.contains(&one.volume.name)) {
-        let reachable = admits(cluster, one.volume.node_affinity.as_ref(), node_labels);
+    for one in volumes {
         if one.reserved {
-            return reachable.then_some(one.volume);
+            return reaches(one.volume).then_some(one.volume);
         }
-        if reachable && best.is_none_or(|best| one.volume.capacity < best.capacity) {
+        if best.is_none_or(|best| one.volume.capacity < best.capacity) && reaches(one.volume) {
             best = Some(one.volume);
         }
     }
     best
 }
 
-/// Whether a volume's required node affinity admits a node with these labels; the node's name is never looked at.
-/// Upstream: `CheckNodeAffinity`.
-pub(crate) fn admits(cluster: &Cluster, affinity: Option<&NodeSelector>, node_labels: &LabelPairs) -> bool {
-    affinity.is_none_or(|it| it.matches(&cluster.symbols, migration::UNUSED, node_labels))
+/// Whether a volume's required node affinity admits a node with these labels. Upstream: `CheckNodeAffinity`.
+pub(crate) fn admits(
+    cluster: &Cluster,
+    behavior: &VolumesBehavior,
+    affinity: Option<&NodeSelector>,
+    node_labels: &LabelPairs,
+) -> bool {
+    let matches = |term: &NodeSelectorTerm| match behavior.volume_match_fields {
+        VolumeMatchFields::AgainstNoName => term.matches(&cluster.symbols, migration::UNUSED, node_labels),
+        VolumeMatchFields::PassedOver => {
+            let is_empty = term.expressions.is_empty() && term.fields.is_empty();
+            !term.invalid && !is_empty && term.expressions.iter().all(|it| it.matches(&cluster.symbols, node_labels))
+        }
+    };
+    affinity.is_none_or(|it| it.terms.iter().any(matches))
 }
 
 /// Whether a volume can be made for the claim on a node with these labels.

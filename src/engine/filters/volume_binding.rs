@@ -272,14 +272,13 @@ impl<'a> Filter<'a> {
             if claim.migrated.is_some() && node.is_none() {
                 gaps = gaps.with(self.gaps.csi_nodes);
             }
-            let reachable = match &claim.migrated {
+            let affinity = match &claim.migrated {
                 Some(it) if it.plugin.is_migrated_for_binding(self.behavior, self.cluster, node) => {
-                    let affinity = it.affinity.as_ref().map_err(|fault| *fault)?;
-                    volume_match::admits(self.cluster, affinity.as_ref(), view.labels())
+                    it.affinity.as_ref().map_err(|fault| *fault)?
                 }
-                Some(_) | None => volume_match::admits(self.cluster, volume.node_affinity.as_ref(), view.labels()),
+                Some(_) | None => &volume.node_affinity,
             };
-            if !reachable {
+            if !volume_match::admits(self.cluster, self.behavior, affinity.as_ref(), view.labels()) {
                 return Ok((AFFINITY, gaps));
             }
         }

@@ -74,6 +74,16 @@ behaviors! {
         } = |r, _g| if r.since(20) { RejectsNodes } else { IsError },
             proof "";
 
+        /// What `matchFields` in a volume's node affinity do: a node's name is never held against them.
+        /// Upstream: `component-helpers/scheduling/corev1/nodeaffinity`; up to 1.19 `pkg/apis/core/v1/helper`.
+        volume_match_fields: VolumeMatchFields {
+            /// They are held against an empty name.
+            AgainstNoName,
+            /// They are passed over.
+            PassedOver,
+        } = |r, _g| if r.since(20) { PassedOver } else { AgainstNoName },
+            proof "";
+
         /// Whether bound local volumes narrow the pod to nodes named as their hostnames.
         /// Upstream: `volumebinding/binder.go` GetEligibleNodes.
         local_volumes: LocalVolumes {
