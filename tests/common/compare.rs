@@ -53,7 +53,7 @@ fn candidates(value: &Value) -> BTreeMap<String, (Vec<String>, i64)> {
 }
 
 /// Every difference between what the scheduler decided and what the program answers.
-pub fn differences(want: &Value, got: &Value) -> Vec<String> {
+pub(crate) fn differences(want: &Value, got: &Value) -> Vec<String> {
     let outcome = text(&want["outcome"]);
     if outcome != text(&got["outcome"]) {
         return vec![format!("outcome: want {outcome}, got {}", got["outcome"])];

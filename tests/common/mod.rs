@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
-pub mod compare;
+pub(crate) mod compare;
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// A folder of its own for one test, removed when dropped.
-pub struct Scratch(pub PathBuf);
+pub(crate) struct Scratch(pub(crate) PathBuf);
 
 impl Scratch {
     /// An empty folder below the target folder.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
@@ -24,7 +24,7 @@ impl Scratch {
     }
 
     /// A path in it.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }
@@ -36,7 +36,7 @@ impl Drop for Scratch {
 }
 
 /// The lines of a compressed NDJSON file.
-pub fn ndjson(path: impl AsRef<Path>) -> Vec<Value> {
+pub(crate) fn ndjson(path: impl AsRef<Path>) -> Vec<Value> {
     let mut text = String::new();
     let path = path.as_ref();
     let file = fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -45,20 +45,20 @@ pub fn ndjson(path: impl AsRef<Path>) -> Vec<Value> {
 }
 
 /// Unpacks an archive of `tests/` into a folder.
-pub fn unpack(archive: &str, into: &Path) {
+pub(crate) fn unpack(archive: &str, into: &Path) {
     let file = fs::File::open(Path::new("tests").join(archive)).unwrap();
     tar::Archive::new(GzDecoder::new(file)).unpack(into).unwrap();
 }
 
 /// Runs the program.
-pub fn run(args: &[&str]) -> Output {
+pub(crate) fn run(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_preempt-audit"));
     command.args(args).env_remove("PREEMPT_AUDIT_DUMP").stdin(std::process::Stdio::null());
     command.output().unwrap()
 }
 
 /// `explain -o json` for one pod: the pod's part of the report, or what the program said instead.
-pub fn explain(release: &str, pod: &str, path: &Path) -> Result<Value, String> {
+pub(crate) fn explain(release: &str, pod: &str, path: &Path) -> Result<Value, String> {
     let path = path.to_str().unwrap();
     let output = run(&["explain", "--kube-version", release, "-o", "json", "--pod", pod, path]);
     let report: Value = serde_json::from_slice(&output.stdout)
