@@ -54,6 +54,11 @@ pub(super) struct ManagedFields {
 }
 
 impl Meta<'_> {
+    /// Written by a person: no API server has stored the object, which would have filled in its defaults.
+    pub(super) fn is_hand_made(&self) -> bool {
+        filled(self.uid.as_ref()).is_none() && filled(self.resource_version.as_ref()).is_none()
+    }
+
     /// The namespace; `default` where the object names none.
     pub(super) fn namespace(&self) -> &str {
         filled(self.namespace.as_ref()).unwrap_or(DEFAULT_NAMESPACE)

@@ -3,7 +3,7 @@
 use super::meta::Meta;
 use super::node::effect;
 use super::primitive::{Int, Pairs, Text, filled};
-use super::resources::{self, RawResources};
+use super::resources::{self, Defaults, RawResources};
 use super::selectors::{RawLabelSelector, RawNodeSelector};
 use super::tables::Tables;
 use super::volumes::RawPodVolume;
@@ -331,7 +331,7 @@ impl RawPod<'_> {
                 name: tables.or_empty(owner.name.as_ref()),
                 uid: tables.filled(owner.uid.as_ref()),
             }),
-            requests: Box::new(resources::parts(spec, status, tables)),
+            requests: Box::new(resources::parts(spec, status, Defaults::of(metadata), tables)),
             spec: Arc::new(spec.convert(metadata, status, tables)),
             mirror: metadata.annotation("kubernetes.io/config.mirror").is_some(),
             status_missing: status.is_none(),

@@ -1,5 +1,6 @@
 //! What a pod's containers ask for, and what in-place resize says in the status.
 
+use super::meta::Meta;
 use super::pod::{RawContainer, RawContainerStatus, RawPodSpec, RawPodStatus};
 use super::primitive::{Pairs, Text, filled};
 use super::tables::Tables;
@@ -18,6 +19,20 @@ pub(super) struct RawResources<'a> {
     limits: Option<Pairs<'a, Quantity>>,
 }
 
+/// Whether the API server has filled in an object's defaults. What it stored counts as it is: even a limit without a request,
+/// which the scheduler reads as no request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Defaults {
+    FilledIn,
+    Missing,
+}
+
+impl Defaults {
+    pub(super) fn of(meta: &Meta<'_>) -> Self {
+        if meta.is_hand_made() { Defaults::Missing } else { Defaults::FilledIn }
+    }
+}
+
 type Amounts<'r> = BTreeMap<&'r str, Quantity>;
 
 impl RawResources<'_> {
@@ -29,27 +44,32 @@ impl RawResources<'_> {
         Pairs(limits.chain(requests).map(|(name, amount)| (name.clone(), *amount)).collect())
     }
 
-    fn list(&self, tables: &mut Tables) -> ResourceList {
-        match &self.limits {
-            Some(limits) if !limits.0.is_empty() => tables.resource_list(&self.defaulted()),
-            _ => self.requests.as_ref().map(|requests| tables.resource_list(requests)).unwrap_or_default(),
+    fn list(&self, defaults: Defaults, tables: &mut Tables) -> ResourceList {
+        match (defaults, &self.limits) {
+            (Defaults::Missing, Some(limits)) if !limits.0.is_empty() => tables.resource_list(&self.defaulted()),
+            (Defaults::Missing | Defaults::FilledIn, _) => self.requests.as_ref().map(|requests| tables.resource_list(requests)).unwrap_or_default(),
         }
     }
 }
 
 /// What the pod asks for.
-pub(super) fn parts(spec: &RawPodSpec<'_>, status: Option<&RawPodStatus<'_>>, tables: &mut Tables) -> RequestParts {
+pub(super) fn parts(
+    spec: &RawPodSpec<'_>,
+    status: Option<&RawPodStatus<'_>>,
+    defaults: Defaults,
+    tables: &mut Tables,
+) -> RequestParts {
     let statuses = status.and_then(|status| status.container_statuses.as_deref()).unwrap_or_default();
     let init_statuses = status.and_then(|status| status.init_container_statuses.as_deref()).unwrap_or_default();
     let mut list = |containers: Option<&Vec<RawContainer<'_>>>, statuses: &[RawContainerStatus<'_>]| {
-        let one = |it: &RawContainer<'_>| container(it, statuses, tables);
+        let one = |it: &RawContainer<'_>| container(it, statuses, defaults, tables);
         containers.into_iter().flatten().map(one).collect::<Box<[_]>>()
     };
     RequestParts {
         containers: list(spec.containers.as_ref(), statuses),
         init_containers: list(spec.init_containers.as_ref(), init_statuses),
         overhead: spec.overhead.as_ref().map(|overhead| tables.resource_list(overhead)).unwrap_or_default(),
-        pod_level: pod_level(spec, tables),
+        pod_level: pod_level(spec, defaults, tables),
         resize: status.and_then(|status| resize(status, tables)).map(Box::new),
     }
 }
@@ -57,12 +77,13 @@ pub(super) fn parts(spec: &RawPodSpec<'_>, status: Option<&RawPodStatus<'_>>, ta
 fn container(
     container: &RawContainer<'_>,
     statuses: &[RawContainerStatus<'_>],
+    defaults: Defaults,
     tables: &mut Tables,
 ) -> ContainerRequests {
     let name = container.name.as_ref();
     let status = statuses.iter().find(|status| name.is_some() && status.name.as_ref() == name);
     ContainerRequests {
-        requests: container.resources.as_ref().map(|it| it.list(tables)).unwrap_or_default(),
+        requests: container.resources.as_ref().map(|it| it.list(defaults, tables)).unwrap_or_default(),
         sidecar: container.is_sidecar(),
         status: status.and_then(|status| resize_status(status, tables)).map(Box::new),
     }
@@ -100,9 +121,10 @@ fn resize(status: &RawPodStatus<'_>, tables: &mut Tables) -> Option<ResizeStatus
 /// `spec.resources.requests`, with what the API server fills in once `spec.resources.limits` is there: a missing request
 /// becomes the containers' total if they ask for the resource, and the pod's limit otherwise.
 /// Upstream: `pkg/apis/core/v1/defaults.go`.
-fn pod_level(spec: &RawPodSpec<'_>, tables: &mut Tables) -> Option<ResourceList> {
+fn pod_level(spec: &RawPodSpec<'_>, defaults: Defaults, tables: &mut Tables) -> Option<ResourceList> {
     let resources = spec.resources.as_ref()?;
-    let Some(limits) = resources.limits.as_ref().filter(|limits| !limits.0.is_empty()) else {
+    let limits = resources.limits.as_ref().filter(|limits| defaults == Defaults::Missing && !limits.0.is_empty());
+    let Some(limits) = limits else {
         return resources.requests.as_ref().map(|requests| tables.resource_list(requests));
     };
     let mut requests: Amounts<'_> = resources.requests.iter().flat_map(|it| &it.0).map(|it| (&*it.0.0, it.1)).collect();
