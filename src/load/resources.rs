@@ -47,7 +47,9 @@ impl RawResources<'_> {
     fn list(&self, defaults: Defaults, tables: &mut Tables) -> ResourceList {
         match (defaults, &self.limits) {
             (Defaults::Missing, Some(limits)) if !limits.0.is_empty() => tables.resource_list(&self.defaulted()),
-            (Defaults::Missing | Defaults::FilledIn, _) => self.requests.as_ref().map(|requests| tables.resource_list(requests)).unwrap_or_default(),
+            (Defaults::Missing | Defaults::FilledIn, _) => {
+                self.requests.as_ref().map(|requests| tables.resource_list(requests)).unwrap_or_default()
+            }
         }
     }
 }

@@ -120,7 +120,7 @@ impl<'a> View<'a> {
 
     fn nodes(&self) -> BTreeMap<String, Status> {
         let words = self.words();
-        let ran = self.outcome.nodes.iter().any(Option::is_some);
+        let ran = self.outcome.nodes.iter().any(Option::is_some) || !self.outcome.narrowed_by.is_empty();
         let all = self.cluster().node_range().filter(|_| ran);
         all.map(|it| (self.node_name(it).to_owned(), status_row(words.node(it)))).collect()
     }
