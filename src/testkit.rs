@@ -2,9 +2,14 @@
 //!
 //! ```text
 //! node a cpu=4 mem=8Gi pods=110 zone=z1 label:disk=ssd taint:gpu=only:NoSchedule cordoned example.com/gpu=2
-//! pod db/pg-0 on=a prio=1000 cpu=2 mem=1Gi label:app=pg start=10:00 port=8080 deleting owner=StatefulSet/pg
+//! pod db/pg-0 on=a prio=1000 cpu=2 mem=1Gi label:app=pg start=10:00 port=8080 deleting owner=StatefulSet/pg claim=data
 //! want batch/train prio=2000 cpu=3 select:disk=ssd tolerate:gpu=only:NoSchedule nominated=a never
 //! pdb db/pg label:app=pg allowed=0
+//! class fast provisioner=csi.a immediate
+//! claim db/data class=fast volume=pv-1 size=10Gi exclusive selected=a
+//! volume pv-1 class=fast size=10Gi on=a label:topology.kubernetes.io/zone=z1
+//! csinode a driver=csi.a:2 migrated=kubernetes.io/aws-ebs
+//! attachment va-1 on=a volume=pv-1
 //! ```
 //!
 //! `want` is a pod without a node; the first is the pod to decide about. A name without a slash is in `default`. A `field:`
@@ -58,9 +63,17 @@ pub(crate) struct Scene {
 
 /// The scene of a text at the newest patch of `1.minor`, with default gates and profile.
 pub(crate) fn scene(minor: u16, text: &str) -> Scene {
+    scene_without(minor, text, &[])
+}
+
+/// The same, of a dump that lacks some kinds.
+pub(crate) fn scene_without(minor: u16, text: &str, lacking: &[Kind]) -> Scene {
     let release = Release::of_minor(minor);
     let gates = Gates::defaults(release);
-    let cluster = cluster(text);
+    let mut cluster = cluster(text);
+    for coverage in cluster.coverage.iter_mut().filter(|it| lacking.contains(&it.kind)) {
+        coverage.state = CoverageState::Absent;
+    }
     let wanted = text.lines().find_map(|line| line.trim().strip_prefix("want "));
     let (namespace, name) = split_name(wanted.expect("a `want` line").split(' ').next().unwrap());
     let pod = cluster.find_pod(namespace, name).unwrap();
@@ -144,12 +157,14 @@ fn object(line: &str) -> Value {
         "node" => new_node(name),
         "pod" | "want" => new_pod(name),
         "pdb" => new_pdb(name),
+        "class" | "claim" | "volume" | "csinode" | "attachment" => storage::new(kind, name),
         other => panic!("no kind `{other}`"),
     };
     for word in words {
         match kind {
             "node" => set_node(&mut object, word),
             "pdb" => set_pdb(&mut object, word),
+            "class" | "claim" | "volume" | "csinode" | "attachment" => storage::set(kind, &mut object, word),
             _ => set_pod(&mut object, word),
         }
     }
@@ -209,6 +224,9 @@ fn set_pod(pod: &mut Value, word: &str) {
             &mut pod["spec"]["containers"][0]["ports"],
             json!({ "containerPort": number(value), "hostPort": number(value), "protocol": "TCP" }),
         ),
+        "claim" => {
+            push(&mut pod["spec"]["volumes"], json!({ "name": value, "persistentVolumeClaim": { "claimName": value } }))
+        }
         "owner" => {
             let (kind, name) = value.split_once('/').unwrap();
             let owner = json!({ "apiVersion": "apps/v1", "kind": kind, "name": name, "uid": name, "controller": true });
@@ -274,6 +292,85 @@ fn push(list: &mut Value, item: Value) {
     match list {
         Value::Array(items) => items.push(item),
         other => *other = json!([item]),
+    }
+}
+
+/// Storage objects.
+mod storage {
+    use super::{number, push, set_common, split_name};
+    use serde_json::{Value, json};
+
+    pub(super) fn new(kind: &str, name: &str) -> Value {
+        let gib = json!({ "storage": "10Gi" });
+        match kind {
+            "class" => json!({
+                "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": { "name": name },
+                "provisioner": "csi.a", "volumeBindingMode": "WaitForFirstConsumer",
+            }),
+            "claim" => {
+                let (namespace, name) = split_name(name);
+                json!({
+                    "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                    "metadata": { "namespace": namespace, "name": name, "uid": name, "annotations": {} },
+                    "spec": {
+                        "accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": { "requests": gib },
+                    },
+                    "status": { "phase": "Pending" },
+                })
+            }
+            "volume" => json!({
+                "apiVersion": "v1", "kind": "PersistentVolume", "metadata": { "name": name, "labels": {} },
+                "spec": {
+                    "accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "capacity": gib,
+                    "csi": { "driver": "csi.a", "volumeHandle": name },
+                },
+                "status": { "phase": "Available" },
+            }),
+            "csinode" => json!({
+                "apiVersion": "storage.k8s.io/v1", "kind": "CSINode",
+                "metadata": { "name": name, "annotations": {} }, "spec": { "drivers": [] },
+            }),
+            _ => json!({
+                "apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": { "name": name },
+                "spec": { "attacher": "csi.a", "nodeName": "", "source": {} }, "status": { "attached": true },
+            }),
+        }
+    }
+
+    pub(super) fn set(kind: &str, object: &mut Value, word: &str) {
+        let (key, value) = word.split_once('=').unwrap_or((word, ""));
+        match (kind, key) {
+            ("class", "provisioner") => object["provisioner"] = value.into(),
+            ("class", "immediate") => object["volumeBindingMode"] = "Immediate".into(),
+            ("claim" | "volume", "class") => object["spec"]["storageClassName"] = value.into(),
+            ("claim", "size") => object["spec"]["resources"]["requests"]["storage"] = value.into(),
+            ("claim", "selected") => {
+                object["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] = value.into();
+            }
+            ("claim", "exclusive") => object["spec"]["accessModes"] = json!(["ReadWriteOncePod"]),
+            ("claim", "volume") => {
+                object["spec"]["volumeName"] = value.into();
+                object["metadata"]["annotations"]["pv.kubernetes.io/bind-completed"] = "yes".into();
+                object["status"]["phase"] = "Bound".into();
+            }
+            ("volume", "size") => object["spec"]["capacity"]["storage"] = value.into(),
+            ("volume", "on") => {
+                let host = json!({ "key": "kubernetes.io/hostname", "operator": "In", "values": [value] });
+                object["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"] =
+                    json!([{ "matchExpressions": [host] }]);
+            }
+            ("csinode", "driver") => {
+                let (name, count) = value.split_once(':').unwrap();
+                let driver = json!({ "name": name, "nodeID": name, "allocatable": { "count": number(count) } });
+                push(&mut object["spec"]["drivers"], driver);
+            }
+            ("csinode", "migrated") => {
+                object["metadata"]["annotations"]["storage.alpha.kubernetes.io/migrated-plugins"] = value.into();
+            }
+            ("attachment", "on") => object["spec"]["nodeName"] = value.into(),
+            ("attachment", "volume") => object["spec"]["source"]["persistentVolumeName"] = value.into(),
+            _ => set_common(object, word, ""),
+        }
     }
 }
 

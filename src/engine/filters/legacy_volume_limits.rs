@@ -268,3 +268,46 @@ fn is_nitro(instance_type: &str) -> bool {
         || instance_type.contains("t3")
         || instance_type.contains("z1d")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_nitro;
+    use crate::testkit::check;
+
+    fn disk(id: &str) -> String {
+        format!(r#"spec.volumes:[{{"awsElasticBlockStore":{{"volumeID":"{id}"}}}}]"#)
+    }
+
+    #[test]
+    fn the_nodes_own_number_limits_disks_until_1_30() {
+        let node = "node a attachable-volumes-aws-ebs=1";
+        let text = format!("{node}\npod x on=a {}\nwant w prio=9 {}", disk("vol-1"), disk("vol-2"));
+        check(18, &text, "a: evict default/x");
+        check(30, &text, "a: evict default/x");
+        check(31, &text, "fits a");
+    }
+
+    #[test]
+    fn disks_that_moved_to_a_driver_are_left_alone() {
+        let node = "node a attachable-volumes-aws-ebs=1\ncsinode a migrated=kubernetes.io/aws-ebs";
+        let text = format!("{node}\npod x on=a {}\nwant w prio=9 {}", disk("vol-1"), disk("vol-2"));
+        check(22, &text, "a: evict default/x");
+        check(23, &text, "fits a");
+    }
+
+    #[test]
+    fn a_machine_of_the_nitro_kind_holds_fewer_disks() {
+        assert!(is_nitro("m5.large") && is_nitro("at3") && is_nitro("z1d.metal"));
+        assert!(!is_nitro("m4.large") && !is_nitro("am5"));
+    }
+
+    #[test]
+    fn a_claim_counts_for_the_provisioner_of_its_class() {
+        let text = format!(
+            "node a attachable-volumes-aws-ebs=1\nclass ebs provisioner=kubernetes.io/aws-ebs\nclaim data class=ebs\n\
+             pod x on=a {}\nwant w prio=9 claim=data",
+            disk("vol-1"),
+        );
+        check(22, &text, "a: evict default/x");
+    }
+}

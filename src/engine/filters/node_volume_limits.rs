@@ -422,3 +422,119 @@ fn is_limit_of(resource: &str, driver: &str) -> bool {
     }
     name.len() == KEPT + HASH && driver.get(..KEPT).is_some_and(|kept| name.starts_with(kept))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::framework::{Gap, GapEffect, Rejection, Verdict};
+    use crate::kube::plugin::Plugin;
+    use crate::model::cluster::Kind;
+    use crate::testkit::{Scene, check, scene, scene_without};
+
+    const FULL: &str = "
+        node a
+        csinode a driver=csi.a:1
+        claim held volume=pv-1
+        claim data volume=pv-2
+        volume pv-1
+        volume pv-2
+        pod x on=a claim=held
+        want w prio=9 claim=data";
+
+    #[test]
+    fn a_victims_place_is_free_unless_its_volume_stays_attached() {
+        check(37, FULL, "a: evict default/x");
+        let attached = format!("{FULL}\nattachment va on=a volume=pv-1");
+        check(31, &attached, "a: evict default/x");
+        check(32, &attached, "no candidates");
+    }
+
+    #[test]
+    fn a_volume_that_is_there_already_takes_no_place() {
+        let same = FULL.replace("claim=data", "claim=held");
+        check(37, &same, "fits a");
+    }
+
+    #[test]
+    fn a_volume_that_only_its_attachment_names_is_counted_twice() {
+        let text = "
+            node a
+            csinode a driver=csi.a:1
+            claim data volume=pv-1
+            volume pv-1
+            attachment va on=a volume=pv-1
+            want w prio=9 claim=data";
+        check(31, text, "fits a");
+        check(32, text, "no candidates");
+    }
+
+    #[test]
+    fn claims_without_a_volume_count_for_their_class() {
+        let text = "
+            node a
+            csinode a driver=csi.a:1
+            class fast
+            claim one
+            claim two
+            pod x on=a claim=one
+            want w prio=9 claim=two";
+        check(37, text, "a: evict default/x");
+    }
+
+    #[test]
+    fn limits_of_the_node_itself_count_until_1_31() {
+        let silent = FULL.replace("csinode a driver=csi.a:1", "");
+        let text = silent.replace("node a", "node a attachable-volumes-csi-csi.a=1");
+        check(31, &text, "a: evict default/x");
+        check(32, &text, "fits a");
+    }
+
+    #[test]
+    fn a_driver_that_asks_for_it_must_be_installed_since_1_37() {
+        let driver = r#"{"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","metadata":{"name":"csi.a"},"spec":{"preventPodSchedulingIfMissing":true}}"#;
+        let text = format!("node a\nclaim data volume=pv\nvolume pv\n{driver}\npod x on=a\nwant w prio=9 claim=data");
+        check(36, &text, "fits a");
+        check(37, &text, "no candidates");
+        let rejection = scene(37, &text).status("a").unwrap().verdict;
+        assert!(matches!(rejection, Verdict::Rejects(Rejection::DriverNotInstalled { .. }, _)));
+        check(37, &format!("{text}\ncsinode a driver=csi.a:5"), "fits a");
+    }
+
+    #[test]
+    fn a_migrated_disk_counts_for_its_driver_where_the_node_says_so() {
+        let disk = |id: &str| format!(r#"spec.volumes:[{{"awsElasticBlockStore":{{"volumeID":"{id}"}}}}]"#);
+        let text = format!(
+            "node a\ncsinode a driver=ebs.csi.aws.com:1 migrated=kubernetes.io/aws-ebs\npod x on=a {}\nwant w prio=9 {}",
+            disk("vol-1"),
+            disk("aws://zone/vol-2"),
+        );
+        check(25, &text, "a: evict default/x");
+        check(24, &text, "fits a");
+        let silent = text.replace(" migrated=kubernetes.io/aws-ebs", "");
+        check(26, &silent, "fits a");
+        check(27, &silent, "a: evict default/x");
+    }
+
+    fn gaps(scene: &Scene) -> Vec<(Kind, GapEffect)> {
+        let of_limits = |gap: &Gap| gap.plugin == Plugin::NodeVolumeLimits;
+        scene.outcome().gaps.iter().filter(|gap| of_limits(gap)).map(|gap| (gap.kind, gap.effect)).collect()
+    }
+
+    #[test]
+    fn a_dump_without_attachments_may_promise_too_much() {
+        let lacking = scene_without(32, FULL, &[Kind::VolumeAttachment]);
+        assert_eq!(lacking.answer(), "a: evict default/x");
+        assert_eq!(gaps(&lacking), [(Kind::VolumeAttachment, GapEffect::MayFreeLess)]);
+        assert_eq!(gaps(&scene_without(31, FULL, &[Kind::VolumeAttachment])), []);
+        let unlimited = FULL.replace("driver=csi.a:1", "driver=csi.b:1");
+        assert_eq!(gaps(&scene_without(32, &unlimited, &[Kind::VolumeAttachment])), []);
+    }
+
+    #[test]
+    fn a_dump_without_csi_nodes_knows_no_limits() {
+        let text = FULL.replace("csinode a driver=csi.a:1", "");
+        assert_eq!(gaps(&scene_without(34, &text, &[Kind::CsiNode])), [(Kind::CsiNode, GapEffect::MayReject)]);
+        assert_eq!(gaps(&scene(34, &text)), []);
+        let claimless = text.replace("claim=data", "");
+        assert_eq!(gaps(&scene_without(34, &claimless, &[Kind::CsiNode])), []);
+    }
+}

@@ -342,3 +342,132 @@ impl PodFilter for Broken {
         Box::new(*self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{check, scene, scene_without};
+
+    #[test]
+    fn a_missing_claim_rejects_the_pod_or_is_an_error_until_1_19() {
+        let text = "node a\nwant w claim=gone";
+        let scene_34 = scene(34, text);
+        let claim = scene_34.snapshot.cluster.symbols.get("gone").unwrap();
+        let outcome = scene_34.outcome();
+        let missing = Rejection::ClaimMissing { plugin: Plugin::VolumeRestrictions, claim };
+        assert_eq!(outcome.pre_filter.map(|it| it.rejection), Some(missing));
+        assert_eq!(outcome.gaps, []);
+        for minor in [18, 19] {
+            assert!(scene(minor, text).answer().starts_with("Error(ClaimMissing"));
+        }
+    }
+
+    #[test]
+    fn a_dump_without_claims_says_so() {
+        let outcome = scene_without(22, "node a\nwant w claim=gone", &[Kind::PersistentVolumeClaim]).outcome();
+        let [gap] = outcome.gaps[..] else { panic!("{:?}", outcome.gaps) };
+        assert_eq!((gap.kind, gap.plugin, gap.effect), (Kind::PersistentVolumeClaim, PLUGIN, GapEffect::MayDiffer));
+        assert!(gap.object.is_some());
+    }
+
+    #[test]
+    fn a_claim_that_ought_to_be_bound_rejects_the_pod() {
+        let text = "node a\nclass now immediate\nclaim data class=now\nwant w claim=data";
+        for minor in [19, 37] {
+            let rejection = scene(minor, text).outcome().pre_filter.map(|it| it.rejection);
+            assert_eq!(rejection, Some(Rejection::UnboundImmediateClaims));
+        }
+        check(18, text, "Error(UnboundImmediateClaims)");
+    }
+
+    #[test]
+    fn a_dump_without_classes_cannot_tell_when_a_claim_is_bound() {
+        let text = "node a\nclaim data\nwant w claim=data";
+        let outcome = scene_without(34, text, &[Kind::StorageClass]).outcome();
+        assert_eq!(outcome.pre_filter.map(|it| it.rejection), Some(Rejection::UnboundImmediateClaims));
+        assert_eq!(outcome.gaps.iter().map(|gap| gap.kind).collect::<Vec<_>>(), [Kind::StorageClass]);
+    }
+
+    #[test]
+    fn a_bound_volume_holds_the_pod_to_its_nodes() {
+        let text = "node a\nnode b\nclaim data volume=pv\nvolume pv on=b\nwant w claim=data";
+        check(34, text, "fits b");
+        let status = scene(34, text).status("a").unwrap();
+        assert_eq!(status.verdict, Verdict::Rejects(Rejection::VolumeBinding { mask: AFFINITY }, Code::Unresolvable));
+    }
+
+    #[test]
+    fn a_hostname_is_taken_for_a_nodes_name_from_1_27_to_1_31() {
+        let text = "node n1 label:kubernetes.io/hostname=h1\nclaim data volume=pv\nvolume pv on=h1\nwant w claim=data";
+        check(26, text, "fits n1");
+        let release = |minor, patch| {
+            let release = crate::kube::release::Release::new(minor, patch);
+            VolumesBehavior::of(release, &crate::kube::gates::Gates::defaults(release)).local_volumes
+        };
+        let scene = scene(28, text);
+        let PreFilter::Run { nodes: Some(nodes), .. } = VolumeBinding.pre_filter(&scene.cycle(), &mut Gaps::default())
+        else {
+            panic!()
+        };
+        assert_eq!(nodes.iter().map(|it| it.node).collect::<Vec<_>>(), [None]);
+        for (minor, last) in [(29, 10), (30, 6), (31, 2)] {
+            assert_eq!(release(minor, last), LocalVolumes::NarrowNodes);
+            assert_eq!(release(minor, last + 1), LocalVolumes::MatchedByAffinity);
+        }
+    }
+
+    #[test]
+    fn a_claim_that_waits_takes_a_free_volume_or_a_new_one() {
+        let text = "
+            node a
+            node b
+            class fast
+            class local provisioner=kubernetes.io/no-provisioner
+            volume pv class=local on=b
+            claim data class=local
+            claim new
+            want w claim=data";
+        check(34, text, "fits b");
+        check(34, &text.replace("w claim=data", "w claim=new"), "fits a, b");
+        check(34, &text.replace("claim data class=local", "claim data class=local size=11Gi"), "no candidates");
+        check(34, &text.replace("claim new", "claim new selected=b").replace("w claim=data", "w claim=new"), "fits b");
+    }
+
+    #[test]
+    fn two_claims_take_two_volumes_the_smaller_first() {
+        let text = "
+            node a
+            class local provisioner=kubernetes.io/no-provisioner
+            volume large class=local size=20Gi on=a
+            volume small class=local size=10Gi on=a
+            claim much class=local size=15Gi
+            claim little class=local size=5Gi
+            want w claim=much claim=little";
+        check(34, text, "fits a");
+        check(34, &text.replace("size=10Gi on=a", "size=4Gi on=a"), "no candidates");
+    }
+
+    #[test]
+    fn a_new_volume_must_fit_into_the_storage_that_its_driver_tracks() {
+        let driver = r#"{"apiVersion":"storage.k8s.io/v1","kind":"CSIDriver","metadata":{"name":"csi.a"},"spec":{"storageCapacity":true}}"#;
+        let pool = r#"{"apiVersion":"storage.k8s.io/v1","kind":"CSIStorageCapacity","metadata":{"name":"c","namespace":"x"},"storageClassName":"fast","capacity":"100Gi","maximumVolumeSize":"10Gi","nodeTopology":{"matchLabels":{"kubernetes.io/hostname":"a"}}}"#;
+        let text = format!("node a\nnode b\nclass fast\nclaim data\n{driver}\n{pool}\nwant w claim=data");
+        check(21, &text, "fits a");
+        check(20, &text, "fits a, b");
+        check(34, &text.replace("claim data", "claim data size=11Gi"), "no candidates");
+        let blind = scene_without(34, "node a\nclass fast\nclaim data\nwant w claim=data", &[Kind::CsiDriver]);
+        assert_eq!(blind.outcome().gaps.iter().map(|gap| gap.kind).collect::<Vec<_>>(), [Kind::CsiDriver]);
+    }
+
+    #[test]
+    fn the_zone_of_a_migrated_volume_is_asked_of_the_drivers_label() {
+        let volume = r#"{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv","labels":{"topology.kubernetes.io/zone":"z1"}},"spec":{"capacity":{"storage":"10Gi"},"accessModes":["ReadWriteOnce"],"awsElasticBlockStore":{"volumeID":"vol-1"}}}"#;
+        let text = format!(
+            "node a zone=z1 label:topology.ebs.csi.aws.com/zone=z1\nnode b zone=z1\nclaim data volume=pv\n{volume}\n\
+             csinode a migrated=kubernetes.io/aws-ebs\ncsinode b migrated=kubernetes.io/aws-ebs\nwant w claim=data"
+        );
+        check(34, &text, "fits a");
+        check(22, &text, "fits a, b");
+        check(34, &text.replace("csinode b migrated=kubernetes.io/aws-ebs", ""), "fits a, b");
+    }
+}

@@ -193,3 +193,85 @@ fn excludes(one: &PodVolumeSource, other: &PodVolumeSource) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testkit::check;
+
+    #[test]
+    fn whoever_holds_an_exclusive_claim_is_evicted_since_1_27() {
+        let text = "
+            node a
+            node b
+            claim data volume=pv exclusive
+            volume pv
+            pod holder on=a claim=data
+            want w prio=9 claim=data";
+        check(27, text, "a: evict default/holder");
+        check(37, text, "a: evict default/holder");
+        check(26, text, "fits a, b");
+    }
+
+    #[test]
+    fn a_claim_of_the_same_name_elsewhere_is_taken_for_the_pods_own() {
+        let text = "
+            node a
+            node b
+            claim data volume=pv exclusive
+            volume pv
+            pod holder on=a prio=20 claim=data
+            pod other/stranger on=b claim=data
+            want w prio=9 claim=data";
+        check(34, text, "b: evict other/stranger");
+    }
+
+    #[test]
+    fn a_holder_with_the_claim_in_two_volumes_frees_it_twice() {
+        let text = "
+            node a
+            claim data volume=pv-1 exclusive
+            claim more volume=pv-2 exclusive
+            volume pv-1
+            volume pv-2
+            pod twice on=a claim=data claim=data
+            pod once on=a prio=20 claim=more
+            want w prio=9 claim=data claim=more";
+        check(34, text, "a: evict default/twice");
+    }
+
+    #[test]
+    fn a_nominated_pod_holds_an_exclusive_claim_in_1_27_alone() {
+        let text = "
+            node a
+            claim data volume=pv exclusive
+            volume pv
+            want w prio=9 claim=data
+            want first prio=10 nominated=a claim=data";
+        check(27, text, "no candidates");
+        check(28, text, "fits a");
+    }
+
+    #[test]
+    fn disks_are_shared_by_readers_only() {
+        let pd = |reads: bool| format!(r#"spec.volumes:[{{"gcePersistentDisk":{{"pdName":"d","readOnly":{reads}}}}}]"#);
+        let text = |held, wanted| format!("node a\npod x on=a {}\nwant w prio=9 {}", pd(held), pd(wanted));
+        check(34, &text(true, true), "fits a");
+        check(34, &text(true, false), "a: evict default/x");
+        check(34, &text(false, true), "a: evict default/x");
+    }
+
+    #[test]
+    fn an_ebs_disk_is_never_shared() {
+        let disk = r#"spec.volumes:[{"awsElasticBlockStore":{"volumeID":"vol-1","readOnly":true}}]"#;
+        check(34, &format!("node a\npod x on=a {disk}\nwant w prio=9 {disk}"), "a: evict default/x");
+    }
+
+    #[test]
+    fn rbd_images_conflict_where_a_monitor_is_shared() {
+        let rbd = |monitor: &str| format!(r#"spec.volumes:[{{"rbd":{{"monitors":["m","{monitor}"],"image":"i"}}}}]"#);
+        let text = |held: &str, wanted: &str| format!("node a\npod x on=a {held}\nwant w prio=9 {wanted}");
+        check(34, &text(&rbd("x"), &rbd("y")), "a: evict default/x");
+        let other = rbd("y").replace("\"m\",", "");
+        check(34, &text(&rbd("x"), &other), "fits a");
+    }
+}

@@ -211,3 +211,54 @@ impl PodFilter for Filter {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::{check, scene, scene_without};
+
+    const TEXT: &str = "
+        node a zone=z1
+        node b zone=z2
+        node c
+        claim data volume=pv
+        volume pv label:topology.kubernetes.io/zone=z1__z3
+        want w claim=data";
+
+    #[test]
+    fn a_labelled_node_must_be_in_a_zone_of_the_volume() {
+        check(37, TEXT, "fits a, c");
+        let status = scene(37, TEXT).status("b").unwrap();
+        assert_eq!(status.verdict, Verdict::Rejects(Rejection::VolumeZone, Code::Unresolvable));
+        check(18, TEXT, "fits a, b, c");
+    }
+
+    #[test]
+    fn a_label_with_an_empty_part_is_passed_over() {
+        check(37, &TEXT.replace("z1__z3", "z1__"), "fits a, b, c");
+    }
+
+    #[test]
+    fn the_newer_label_of_a_node_answers_for_the_older_since_1_29() {
+        let text = TEXT.replace("topology.kubernetes.io/zone=z1__z3", "failure-domain.beta.kubernetes.io/zone=z1");
+        check(28, &text, "fits c");
+        check(29, &text, "fits a, c");
+    }
+
+    #[test]
+    fn a_missing_volume_rejects_the_pod_since_1_27() {
+        let text = "node a\nclaim data volume=gone\nwant w claim=data";
+        let rejection = |minor| scene(minor, text).outcome().pre_filter.map(|it| it.plugin);
+        assert_eq!(rejection(27), Some(Some(Plugin::VolumeZone)));
+        assert_eq!(rejection(26), None);
+    }
+
+    #[test]
+    fn a_dump_without_volumes_rejects_with_a_gap() {
+        let text = "node a\nclaim data volume=gone\nwant w claim=data";
+        let outcome = scene_without(34, text, &[Kind::PersistentVolume]).outcome();
+        assert!(matches!(outcome.pre_filter.map(|it| it.rejection), Some(Rejection::VolumeMissing { .. })));
+        assert!(outcome.gaps.iter().any(|gap| gap.plugin == PLUGIN && gap.object.is_some()));
+        assert_eq!(scene(34, text).outcome().gaps, []);
+    }
+}
