@@ -31,7 +31,8 @@ fn outcomes(word: &str) -> &'static [&'static str] {
         "preempt" => &["nominated"],
         "unschedulable" => &["no-candidates", "no-potential-nodes", "error"],
         "not_eligible" => &["ineligible"],
-        "already_bound" => &["bound"],
+        // A pod that has finished on its node is told as finished.
+        "already_bound" => &["bound", "terminal"],
         "gated" => &["gated"],
         "other_scheduler" => &["other-scheduler"],
         "insufficient_input" => &["error"],

@@ -12,9 +12,13 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("load", &["load", "source", "model", "kube", "problem"]),
     ("engine", &["engine", "model", "kube::behavior", "kube::profile", "kube::plugin"]),
     ("wording", &["wording", "engine", "model", "kube"]),
+    ("explain", &["explain", "engine", "model", "kube::behavior", "kube::profile", "kube::plugin"]),
     ("capture", &["capture", "source", "problem", "model::cluster"]),
-    ("report", &["report", "wording", "engine", "model", "kube", "problem", "load", "source"]),
-    ("cli", &["cli", "report", "wording", "engine", "model", "kube", "problem", "load", "source", "capture"]),
+    ("report", &["report", "explain", "wording", "engine", "model", "kube", "problem", "load", "source"]),
+    (
+        "cli",
+        &["cli", "report", "explain", "wording", "engine", "model", "kube", "problem", "load", "source", "capture"],
+    ),
 ];
 
 /// Words that must not stand in a module's code: crates and parts of std it has no business with.
