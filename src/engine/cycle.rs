@@ -62,7 +62,7 @@ pub fn schedule(cycle: &PodCycle<'_>) -> Outcome {
         },
     }
     let met = outcome.nodes.iter().flatten().fold(met, |all, status| all.with(status.gaps));
-    outcome.gaps = gaps_of(&prepared.gaps, met);
+    outcome.gaps.splice(0..0, gaps_of(&prepared.gaps, met));
     if !outcome.gaps.is_empty() {
         outcome.certainty = Certainty::Undetermined;
     }
@@ -211,7 +211,11 @@ fn preempt(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, outcome: &mut Outco
         outcome.disposition = Disposition::Error(fault);
     }
     phase.preemption = Some(preempted.preemption);
-    preempted.gaps
+    outcome.gaps = preempted.gaps;
+    if !preempted.causes.is_empty() {
+        outcome.certainty = Certainty::OneOf(preempted.causes);
+    }
+    preempted.met
 }
 
 /// What DynamicResources says when it cannot free a claim for the pod.

@@ -100,6 +100,8 @@ pub struct Preemption {
     pub potential: Vec<NodeId>,
     /// Nodes where it does help, in the order of the snapshot: every potential node is tried.
     pub candidates: Vec<Candidate>,
+    /// Candidates as they are under other orders of the budgets, where they differ; none where the order does not matter.
+    pub variants: Vec<Candidate>,
     /// Potential nodes where it does not, in the order of the snapshot.
     pub failures: Vec<(NodeId, DryRunFailure)>,
     /// The nomination; `None` without candidates.
@@ -173,6 +175,7 @@ pub struct Victim {
     /// What rejected the pod when this victim was put back.
     pub kept_out_by: Option<NodeStatus>,
     /// Pods of the node, equal in importance, that may stand in its place: the order in the scheduler's memory decides.
+    /// Looked for on the nodes that are most likely to be nominated.
     pub equals: Vec<PodId>,
 }
 
@@ -217,10 +220,21 @@ pub struct Choice {
     pub lost_on: Vec<Option<Criterion>>,
     /// Every node that a scheduling cycle may nominate, most likely first.
     pub outcomes: Vec<PossibleNomination>,
+    /// How many orders of the budgets `outcomes` were drawn over; the canonical one alone where the order does not matter.
+    pub pdb_orders: PdbOrders,
     /// Pods of lower priority that lose their nomination to the canonical node.
     pub cleared: Vec<PodId>,
     /// Nobody is evicted anew: every victim is terminating already.
     pub all_terminating: bool,
+}
+
+/// The orders of budgets that were tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PdbOrders {
+    /// How many.
+    pub tried: usize,
+    /// Whether these are all that can matter; if not, they are a systematic sample.
+    pub all: bool,
 }
 
 /// One possible nomination.
@@ -228,9 +242,10 @@ pub struct Choice {
 pub struct PossibleNomination {
     /// The node.
     pub node: NodeId,
-    /// In which share of the draws; 0 where only workers that overshoot the limit reach it.
+    /// In which share of the draws; 0 where only workers that overshoot the limit reach it, or only another order of the
+    /// pods in the scheduler's memory makes it the best.
     pub share: f64,
-    /// The victims and violations where they differ from the candidate's: another order of budgets.
+    /// The victims and violations where they differ from the candidate's: another order of budgets, or of equal victims.
     pub variant: Option<Box<Candidate>>,
 }
 

@@ -7,7 +7,7 @@ use super::super::node_view::NodeView;
 use super::super::nominated;
 use super::super::outcome::{Candidate, DryRunFailure, Score, Victim};
 use super::importance::{self, Importance};
-use super::pdb::{Budgets, Charges};
+use super::pdb::{Budgets, Charges, Rank};
 use crate::kube::behavior::{NoLowerPriority, NoVictimNeeded, VictimOrder};
 use crate::model::id::NodeId;
 use crate::model::time::Time;
@@ -19,6 +19,8 @@ pub(crate) struct DryRuns<'r> {
     pub(crate) cycle: PodCycle<'r>,
     pub(crate) filters: &'r CycleFilters<'r>,
     pub(crate) budgets: &'r Budgets<'r>,
+    /// The order in which the scheduler lists the budgets.
+    pub(crate) rank: &'r Rank,
     /// The time that counts as now.
     pub(crate) now: Time,
 }
@@ -49,7 +51,7 @@ impl DryRuns<'_> {
         tries.map_init(Scratch::default, |scratch, node| self.one_with(scratch, *node, &mut |_| ())).collect()
     }
 
-    /// Tries one node whose potential victims stand in another order than the sort's: `reorder` gets them sorted.
+    /// Tries one node whose equal victims stand in another order: `reorder` gets the potential victims sorted.
     pub(crate) fn one(&self, node: NodeId, reorder: &mut dyn FnMut(&mut [Importance])) -> Tried {
         self.one_with(&mut Scratch::default(), node, reorder)
     }
@@ -60,8 +62,16 @@ impl DryRuns<'_> {
         Tried { node, result, gaps }
     }
 
+    /// The potential victims of a node, most important first.
+    pub(crate) fn sorted_victims(&self, node: NodeId) -> Vec<Importance> {
+        let mut found = Vec::new();
+        self.potential_victims(node, &mut found);
+        importance::sort(&mut found, &self.cycle.snapshot.behavior.preemption, self.now);
+        found
+    }
+
     /// The pods of the node that have a lower priority, in its order. Nothing else protects a pod.
-    pub(crate) fn potential_victims(&self, node: NodeId, found: &mut Vec<Importance>) {
+    fn potential_victims(&self, node: NodeId, found: &mut Vec<Importance>) {
         let (cluster, below) = (self.cycle.cluster(), self.cycle.incoming().priority());
         found.clear();
         for (position, &id) in self.cycle.snapshot.info(node).pods.iter().enumerate() {
@@ -96,7 +106,7 @@ impl DryRuns<'_> {
         }
         importance::sort(&mut scratch.potential, behavior, self.now);
         reorder(&mut scratch.potential);
-        self.budgets.charge(&scratch.potential, &mut scratch.charges);
+        self.budgets.charge(&scratch.potential, self.rank, &mut scratch.charges);
         let candidate = self.reprieve(room, &scratch.potential, &scratch.charges)?;
         match behavior.no_victim_needed {
             NoVictimNeeded::Fails if candidate.victims.is_empty() => Err(DryRunFailure::NoVictimNeeded),

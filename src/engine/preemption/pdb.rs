@@ -19,12 +19,13 @@ pub(crate) struct Budgets<'c> {
     by_label: FxHashMap<(NamespaceId, Symbol, Symbol), Vec<PdbId>>,
     /// The others, per namespace.
     by_namespace: FxHashMap<NamespaceId, Vec<PdbId>>,
-    /// The place of each budget in the order in which the scheduler lists them.
-    rank: Vec<u32>,
 }
 
+/// The place of each budget in the order in which the scheduler lists them, by [`PdbId`]; empty for the canonical order.
+pub(crate) type Rank = [u32];
+
 impl<'c> Budgets<'c> {
-    /// Budgets in the canonical order: by namespace and name.
+    /// The budgets of a cluster.
     pub(crate) fn new(cluster: &'c Cluster, behavior: &'c PreemptionBehavior) -> Self {
         let mut budgets = Budgets {
             cluster,
@@ -32,7 +33,6 @@ impl<'c> Budgets<'c> {
             any: vec![false; cluster.namespaces.len()],
             by_label: FxHashMap::default(),
             by_namespace: FxHashMap::default(),
-            rank: (0..).take(cluster.pdbs.len()).collect(),
         };
         for (at, pdb) in cluster.pdbs.iter().enumerate() {
             let LabelSelector::Requirements(all) = &pdb.selector else { continue };
@@ -52,13 +52,7 @@ impl<'c> Budgets<'c> {
         budgets
     }
 
-    /// The same budgets as a scheduler lists them that happens to have them in another order.
-    pub(crate) fn set_rank(&mut self, rank: Vec<u32>) {
-        debug_assert_eq!(rank.len(), self.rank.len(), "every budget has a place");
-        self.rank = rank;
-    }
-
-    /// The budgets that match a pod, in the scheduler's order. A pod without labels matches none.
+    /// The budgets that match a pod, in the canonical order. A pod without labels matches none.
     pub(crate) fn of(&self, pod: PodId, found: &mut Vec<PdbId>) {
         found.clear();
         let labels = self.cluster.pod_labels(pod);
@@ -67,7 +61,7 @@ impl<'c> Budgets<'c> {
             return;
         }
         self.collect(namespace, labels, found);
-        found.sort_unstable_by_key(|pdb| self.rank[pdb.index()]);
+        found.sort_unstable();
     }
 
     fn collect(&self, namespace: NamespaceId, labels: &LabelPairs, found: &mut Vec<PdbId>) {
@@ -81,11 +75,14 @@ impl<'c> Budgets<'c> {
 
     /// Charges the potential victims of one node, most important first: for each whether it violates a budget. All are
     /// charged before any is reprieved, so a pod that is spared afterwards may have used up another's disruption.
-    pub(crate) fn charge(&self, victims: &[Importance], charges: &mut Charges) {
+    pub(crate) fn charge(&self, victims: &[Importance], rank: &Rank, charges: &mut Charges) {
         charges.clear();
         let mut matching = Vec::new();
         for victim in victims {
             self.of(victim.pod, &mut matching);
+            if !rank.is_empty() {
+                matching.sort_unstable_by_key(|pdb| rank[pdb.index()]);
+            }
             let violates = !matching.is_empty() && self.charge_one(victim.pod, &matching, charges);
             charges.close(violates);
         }

@@ -104,8 +104,8 @@ impl Choosing {
 
     /// The rank of each candidate: the smaller the better, equal where nothing tells them apart. A choice among any of them
     /// takes one of the smallest rank, because each criterion only ever compares what earlier ones left equal.
-    pub(crate) fn ranks(&self, candidates: &[Candidate]) -> Vec<u32> {
-        let compare = |one: &usize, other: &usize| self.compare_all(&candidates[*one], &candidates[*other]);
+    pub(crate) fn ranks(&self, candidates: &[&Candidate]) -> Vec<u32> {
+        let compare = |one: &usize, other: &usize| self.compare_all(candidates[*one], candidates[*other]);
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         order.sort_by(compare);
         let mut ranks = vec![0; candidates.len()];
@@ -117,6 +117,11 @@ impl Choosing {
             ranks[pair[1]] = rank;
         }
         ranks
+    }
+
+    /// Whether the first candidate would win, or be tied.
+    pub(crate) fn is_as_good(&self, one: &Candidate, other: &Candidate) -> bool {
+        self.compare_all(one, other) != Ordering::Greater
     }
 
     fn compare_all(&self, one: &Candidate, other: &Candidate) -> Ordering {

@@ -5,7 +5,7 @@ use crate::kube::behavior::CandidateLimit;
 use crate::kube::profile::PreemptionArgs;
 
 /// The most candidates that a cycle looks for.
-pub(crate) fn limit(potential: usize, args: &PreemptionArgs, behavior: CandidateLimit) -> usize {
+pub(crate) fn limit(potential: usize, args: PreemptionArgs, behavior: CandidateLimit) -> usize {
     match behavior {
         CandidateLimit::NoLimit => potential,
         CandidateLimit::OffsetAndLimit => {
