@@ -52,7 +52,8 @@ fn answers(case: &Case, release: Release, change: impl Fn(&mut Behavior)) -> Res
     let profiles = match &case.config {
         None => vec![Profile::default_for(release, &gates)],
         Some(text) => {
-            let config = SchedulerConfig::read("config.yaml", text).map_err(|problems| format!("{problems:?}"))?;
+            let text = as_read_by(release, text);
+            let config = SchedulerConfig::read("config.yaml", &text).map_err(|problems| format!("{problems:?}"))?;
             let resolved = config.resolve(release, &gates, &mut cluster.symbols);
             resolved.map_err(|problems| format!("{problems:?}"))?.profiles.into_iter().map(|it| it.profile).collect()
         }
@@ -71,6 +72,18 @@ fn answers(case: &Case, release: Release, change: impl Fn(&mut Behavior)) -> Res
         Ok((name.clone(), serde_json::to_value(report).unwrap()))
     };
     case.pods.iter().map(answer).collect()
+}
+
+/// The configurations are written in v1; schedulers before 1.25 were given them in the version that they read.
+fn as_read_by(release: Release, config: &str) -> String {
+    let version = match release.minor {
+        ..19 => "v1alpha2",
+        19..22 => "v1beta1",
+        22 => "v1beta2",
+        23..25 => "v1beta3",
+        25.. => "v1",
+    };
+    config.replace("kubescheduler.config.k8s.io/v1\"", &format!("kubescheduler.config.k8s.io/{version}\""))
 }
 
 /// Every difference of one case at one release, as readable lines; and how many pods were compared.

@@ -74,6 +74,11 @@ impl ConfigVersion {
     }
 }
 
+/// Whether NodeAffinity takes arguments.
+pub fn takes_added_affinity(release: Release) -> bool {
+    release.since(20)
+}
+
 /// The plugins that a configuration enables and disables at one point, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PluginSet {

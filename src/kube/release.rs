@@ -18,7 +18,7 @@ pub const NEWEST_MINOR: u16 = 37;
 
 /// The newest known patch of each known minor release, from the oldest on.
 const NEWEST_PATCHES: [u16; (NEWEST_MINOR - OLDEST_MINOR + 1) as usize] =
-    [20, 16, 15, 14, 17, 17, 17, 16, 15, 16, 15, 15, 14, 14, 11, 7, 4, 4, 3, 2];
+    [20, 16, 15, 14, 17, 17, 17, 16, 15, 16, 15, 15, 14, 14, 13, 13, 4, 4, 3, 2];
 
 impl Release {
     /// A release.

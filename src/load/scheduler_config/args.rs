@@ -18,7 +18,11 @@ pub(super) fn read(profile: &Object<'_>, version: ConfigVersion, refusals: &mut 
             refusals.at(&item, format!("{}: Duplicate value: \"{name}\"", item.path));
         }
         if let Some(given) = entry.object("args", refusals) {
-            args.take(&name, &given, version, refusals);
+            if version <= ConfigVersion::V1Alpha2 {
+                args.take_untyped(&name, &given, refusals);
+            } else {
+                args.take(&name, &given, version, refusals);
+            }
         }
         seen.push(name);
     }
@@ -26,6 +30,19 @@ pub(super) fn read(profile: &Object<'_>, version: ConfigVersion, refusals: &mut 
 }
 
 impl Args {
+    /// Up to v1alpha2 arguments had no type: a plugin read the fields it knew and passed over all others.
+    fn take_untyped(&mut self, plugin: &str, given: &Object<'_>, refusals: &mut Refusals) {
+        match plugin {
+            "NodeResourcesFit" => self.ignored_resources = given.texts("ignoredResources", refusals),
+            "PodTopologySpread" => {
+                let mut before = Vec::new();
+                let items = given.items("defaultConstraints", refusals);
+                self.default_spread = items.iter().filter_map(|item| constraint(item, &mut before, refusals)).collect();
+            }
+            _ => {}
+        }
+    }
+
     fn take(&mut self, plugin: &str, given: &Object<'_>, version: ConfigVersion, refusals: &mut Refusals) {
         match plugin {
             "DefaultPreemption" => self.preemption = preemption(given, version, refusals),

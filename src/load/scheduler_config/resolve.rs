@@ -49,6 +49,9 @@ impl SchedulerConfig {
                     let foreign = plugins.foreign.clone();
                     let mut profile = Profile::with_plugins(&config.scheduler_name, plugins);
                     self.apply(config, &mut profile, symbols);
+                    if !plugin_set::takes_added_affinity(release) {
+                        profile.added_affinity = None;
+                    }
                     self.note_foreign(config, &foreign, &mut resolved.notes);
                     resolved.profiles.push(ConfiguredProfile {
                         profile,
