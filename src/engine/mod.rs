@@ -1,6 +1,7 @@
 //! The scheduler's decisions. Pure: a [`Snapshot`](snapshot::Snapshot) and a pod in, an
 //! [`Outcome`](outcome::Outcome) of facts out; no file, clock, sentence or release in between.
 
+mod affinity_terms;
 mod chain;
 mod claims;
 pub mod cycle;

@@ -6,22 +6,21 @@
 //! A term whose namespaces the dump does not tell is neither met nor unmet: it is counted apart, and blinds the verdict on
 //! the nodes it could concern.
 
+use crate::engine::affinity_terms::{self, Matcher, Selected, Term};
 use crate::engine::framework::{
     Code, Fault, FilterPlugin, Gap, GapEffect, GapSet, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict,
 };
 use crate::engine::node_view::NodeView;
 use crate::engine::snapshot::Snapshot;
 use crate::kube::behavior::{
-    AffinityBehavior, AffinityCheckOrder, AffinityFirstPod, AffinityHookNamespace, AffinityHookNominated,
-    AffinityNamespaceSelector, AffinitySkip, AffinityUnparsable,
+    AffinityBehavior, AffinityCheckOrder, AffinityFirstPod, AffinityHookNamespace, AffinityHookNominated, AffinitySkip,
+    AffinityUnparsable,
 };
 use crate::kube::plugin::Plugin;
-use crate::model::affinity::PodAffinityTerm;
-use crate::model::cluster::{Cluster, CoverageState, Kind};
-use crate::model::id::{LabelSetId, NamespaceId, PodId, Symbol};
+use crate::model::cluster::{Cluster, Kind};
+use crate::model::id::{NamespaceId, PodId, Symbol};
 use crate::model::labels::{self, LabelPairs};
 use crate::model::pod::{Pod, PodSpec};
-use crate::model::selector::{LabelSelector, SelectorMemo};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -36,8 +35,11 @@ impl FilterPlugin for InterPodAffinity {
     fn pre_filter<'a>(&self, cycle: &PodCycle<'a>, gaps: &mut Gaps) -> PreFilter<'a> {
         let behavior = &cycle.snapshot.behavior.affinity;
         let spec = &cycle.incoming().spec;
-        let own_unparsable =
-            spec.pod_affinity.iter().chain(&spec.pod_anti_affinity).any(|term| is_unparsable(term, behavior));
+        let own_unparsable = spec
+            .pod_affinity
+            .iter()
+            .chain(&spec.pod_anti_affinity)
+            .any(|term| affinity_terms::is_unparsable(term, behavior));
         match behavior.unparsable {
             AffinityUnparsable::Rejects if own_unparsable => {
                 return PreFilter::Reject(Rejection::UnparsableAffinity, Code::Unresolvable);
@@ -64,118 +66,7 @@ fn any_existing_unparsable(snapshot: &Snapshot) -> bool {
     let existing = snapshot.nodes.iter().flat_map(|info| &info.pods_with_anti_affinity);
     existing
         .flat_map(|&pod| &snapshot.cluster.pod(pod).spec.pod_anti_affinity)
-        .any(|term| is_unparsable(term, behavior))
-}
-
-fn is_unparsable(term: &PodAffinityTerm, behavior: &AffinityBehavior) -> bool {
-    let namespace_selector = match behavior.namespace_selector {
-        AffinityNamespaceSelector::Unknown => &LabelSelector::Absent,
-        AffinityNamespaceSelector::NamesNothing
-        | AffinityNamespaceSelector::ByLabels
-        | AffinityNamespaceSelector::ByLabelsOrNone => &term.namespace_selector,
-    };
-    term.selector == LabelSelector::Invalid || *namespace_selector == LabelSelector::Invalid
-}
-
-/// Whether something is selected; ordered so that the smallest is the conjunction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Selected {
-    No,
-    /// The dump lacks the namespace by whose labels this is decided.
-    Unknown,
-    Yes,
-}
-
-impl From<bool> for Selected {
-    fn from(selected: bool) -> Self {
-        if selected { Selected::Yes } else { Selected::No }
-    }
-}
-
-/// The namespaces for which a term stands.
-#[derive(Clone, Debug)]
-struct Scope<'a> {
-    named: &'a [NamespaceId],
-    /// The namespace for which a term that names none stands.
-    default: Option<NamespaceId>,
-    /// `namespaceSelector`, where the release reads it.
-    by_labels: &'a LabelSelector,
-    /// The selector is also tried on an empty set of labels, and accepts it.
-    accepts_all: bool,
-}
-
-/// Whose term it is: the incoming pod's selector reads Namespace objects, an existing pod's the incoming pod's namespace.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    Incoming,
-    Existing,
-}
-
-impl<'a> Scope<'a> {
-    fn new(term: &'a PodAffinityTerm, own: NamespaceId, owner: Owner, behavior: &AffinityBehavior) -> Self {
-        let selector = &term.namespace_selector;
-        let stands_for_own = term.namespaces.is_empty()
-            && (*selector == LabelSelector::Absent
-                || behavior.namespace_selector == AffinityNamespaceSelector::Unknown);
-        let (by_labels, accepts_all) = match behavior.namespace_selector {
-            AffinityNamespaceSelector::Unknown | AffinityNamespaceSelector::NamesNothing => {
-                (&LabelSelector::Absent, false)
-            }
-            AffinityNamespaceSelector::ByLabels => (selector, selector.is_empty()),
-            AffinityNamespaceSelector::ByLabelsOrNone => {
-                (selector, selector.is_empty() || (owner == Owner::Incoming && selector.matches(&[])))
-            }
-        };
-        Scope { named: &term.namespaces, default: stands_for_own.then_some(own), by_labels, accepts_all }
-    }
-
-    fn selects(&self, namespace: NamespaceId, owner: Owner, cluster: &Cluster) -> Selected {
-        if self.accepts_all || self.default == Some(namespace) || self.named.contains(&namespace) {
-            return Selected::Yes;
-        }
-        if *self.by_labels == LabelSelector::Absent {
-            return Selected::No;
-        }
-        let object = cluster.namespace(namespace);
-        match (object.present, cluster.coverage_of(Kind::Namespace)) {
-            (true, _) => self.by_labels.matches(cluster.label_sets.pairs(object.labels)).into(),
-            (false, CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected) => Selected::Unknown,
-            // A namespace that does not exist has no labels for an existing pod's term, and is not listed for the incoming's.
-            (false, CoverageState::Present | CoverageState::Empty) => {
-                (owner == Owner::Existing && self.by_labels.matches(&[])).into()
-            }
-        }
-    }
-}
-
-/// A term of the incoming pod.
-#[derive(Debug)]
-struct Term<'a> {
-    key: Symbol,
-    selector: &'a LabelSelector,
-    /// By [`NamespaceId`].
-    namespaces: Vec<Selected>,
-}
-
-impl<'a> Term<'a> {
-    fn all_of(terms: &'a [PodAffinityTerm], cycle: &PodCycle<'a>) -> Vec<Self> {
-        let (cluster, behavior) = (cycle.cluster(), &cycle.snapshot.behavior.affinity);
-        let build = |term: &'a PodAffinityTerm| {
-            let scope = Scope::new(term, cycle.incoming().namespace, Owner::Incoming, behavior);
-            let namespaces = (0..cluster.namespaces.len()).map(NamespaceId::at);
-            let namespaces = namespaces.map(|it| scope.selects(it, Owner::Incoming, cluster)).collect();
-            Term { key: term.topology_key, selector: &term.selector, namespaces }
-        };
-        terms.iter().map(build).collect()
-    }
-
-    fn selects(&self, pod: &Pod, labels: &LabelPairs) -> Selected {
-        match self.namespaces[pod.namespace.index()] {
-            Selected::No => Selected::No,
-            scope @ (Selected::Unknown | Selected::Yes) if self.selector.matches(labels) => scope,
-            Selected::Unknown | Selected::Yes => Selected::No,
-        }
-    }
+        .any(|term| affinity_terms::is_unparsable(term, behavior))
 }
 
 /// A topology key with a node's value of it.
@@ -288,12 +179,13 @@ struct Counts<'a> {
 
 impl<'a> Counts<'a> {
     fn new(cycle: &PodCycle<'a>) -> Self {
-        let spec = &cycle.incoming().spec;
+        let (spec, own) = (&cycle.incoming().spec, cycle.incoming().namespace);
+        let terms = |terms| Term::all_of(terms, own, cycle.cluster(), &cycle.snapshot.behavior.affinity);
         let mut counts = Counts {
             snapshot: cycle.snapshot,
             pod: cycle.pod,
-            affinity: Term::all_of(&spec.pod_affinity, cycle),
-            anti_affinity: Term::all_of(&spec.pod_anti_affinity, cycle),
+            affinity: terms(&spec.pod_affinity),
+            anti_affinity: terms(&spec.pod_anti_affinity),
             selects_itself: Selected::No,
             existing: PairCounts::default(),
             affinity_counts: PairCounts::default(),
@@ -338,19 +230,9 @@ impl<'a> Counts<'a> {
         }
     }
 
-    /// Topology keys of the anti-affinity terms of a pod that select, or may select, the incoming pod.
     fn terms_that_select_incoming(&self, spec: &PodSpec, default: NamespaceId) -> Vec<(Symbol, Selected)> {
-        let (cluster, behavior) = (self.cluster(), self.behavior());
-        if spec.pod_anti_affinity.iter().any(|term| is_unparsable(term, behavior)) {
-            return Vec::new();
-        }
-        let incoming = cluster.pod_labels(self.pod);
-        let selecting = spec.pod_anti_affinity.iter().filter(|term| term.selector.matches(incoming));
-        let scoped = selecting.map(|term| {
-            let scope = Scope::new(term, default, Owner::Existing, behavior);
-            (term.topology_key, scope.selects(cluster.pod(self.pod).namespace, Owner::Existing, cluster))
-        });
-        scoped.filter(|(_, selected)| *selected != Selected::No).collect()
+        let incoming = self.cluster().pod(self.pod);
+        affinity_terms::anti_affinity_that_selects(incoming, spec, default, self.cluster(), self.behavior())
     }
 
     fn count_selected(&mut self) {
@@ -404,44 +286,6 @@ impl<'a> Counts<'a> {
                 effect: GapEffect::MayDiffer,
             });
         }
-    }
-}
-
-/// Terms held against many pods: each label set is matched once.
-struct Matcher<'m, 'a> {
-    terms: &'m [Term<'a>],
-    memos: Vec<SelectorMemo<'a>>,
-    cluster: &'a Cluster,
-}
-
-impl<'m, 'a> Matcher<'m, 'a> {
-    fn new(terms: &'m [Term<'a>], cluster: &'a Cluster) -> Self {
-        Matcher { terms, memos: terms.iter().map(|term| SelectorMemo::new(term.selector)).collect(), cluster }
-    }
-
-    #[inline]
-    fn one(&mut self, at: usize, namespace: NamespaceId, labels: LabelSetId) -> Selected {
-        match self.terms[at].namespaces[namespace.index()] {
-            Selected::No => Selected::No,
-            scope @ (Selected::Unknown | Selected::Yes) => {
-                if self.memos[at].matches(&self.cluster.label_sets, labels) {
-                    scope
-                } else {
-                    Selected::No
-                }
-            }
-        }
-    }
-
-    fn all(&mut self, namespace: NamespaceId, labels: LabelSetId) -> Selected {
-        let mut least = if self.terms.is_empty() { Selected::No } else { Selected::Yes };
-        for at in 0..self.terms.len() {
-            least = least.min(self.one(at, namespace, labels));
-            if least == Selected::No {
-                break;
-            }
-        }
-        least
     }
 }
 
@@ -610,5 +454,145 @@ impl PodFilter for AffinityFilter<'_> {
 
     fn fork<'s>(&'s self) -> Box<dyn PodFilter + 's> {
         Box::new(AffinityFilter { counts: Arc::clone(&self.counts), changes: self.changes.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::framework::{Fault, Gap, GapEffect};
+    use crate::engine::outcome::{Certainty, Disposition};
+    use crate::kube::plugin::Plugin;
+    use crate::model::cluster::{CoverageState, Kind};
+    use crate::testkit::{check, scene};
+    use std::sync::Arc;
+
+    fn terms(kind: &str, key: &str, selector: &str, more: &str) -> String {
+        format!(
+            r#"spec.affinity.{kind}.requiredDuringSchedulingIgnoredDuringExecution:[{{"topologyKey":"{key}","labelSelector":{selector}{more}}}]"#
+        )
+    }
+
+    fn affinity(app: &str, key: &str) -> String {
+        terms("podAffinity", key, &format!(r#"{{"matchLabels":{{"app":"{app}"}}}}"#), "")
+    }
+
+    fn anti_affinity(app: &str, more: &str) -> String {
+        terms("podAntiAffinity", "kubernetes.io/hostname", &format!(r#"{{"matchLabels":{{"app":"{app}"}}}}"#), more)
+    }
+
+    fn namespace(name: &str, team: &str) -> String {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}","labels":{{"team":"{team}"}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn the_first_pod_of_its_kind_is_let_in_where_the_labels_are() {
+        const ZONE: &str = "topology.kubernetes.io/zone";
+        let cluster = |app| format!("node a zone=z1\nnode b\nwant w label:app=web {}", affinity(app, ZONE));
+        check(37, &cluster("web"), "fits a");
+        check(18, &cluster("web"), "fits a, b");
+        check(37, &cluster("db"), "no candidates");
+    }
+
+    #[test]
+    fn a_pod_on_a_node_without_the_label_is_no_company() {
+        let cluster = format!("node a zone=z1\nnode b\npod x on=b label:app=web\nwant w label:app=web {}", {
+            affinity("web", "topology.kubernetes.io/zone")
+        });
+        check(37, &cluster, "fits a");
+    }
+
+    #[test]
+    fn evicting_the_last_pod_that_affinity_rests_on_helps_only_who_rests_on_itself() {
+        let cluster = |own| {
+            let rests = affinity("web", "kubernetes.io/hostname");
+            format!("node a cpu=1\npod x on=a cpu=1 label:app=web\nwant w prio=9 cpu=1 label:app={own} {rests}")
+        };
+        check(37, &cluster("web"), "a: evict default/x");
+        check(37, &cluster("db"), "no candidates");
+    }
+
+    #[test]
+    fn anti_affinity_works_both_ways() {
+        let own = format!("node a\npod x on=a label:app=db\nwant w prio=9 {}", anti_affinity("db", ""));
+        check(37, &own, "a: evict default/x");
+        let theirs = format!("node a\npod x on=a {}\nwant w prio=9 label:app=web", anti_affinity("web", ""));
+        check(37, &theirs, "a: evict default/x");
+    }
+
+    #[test]
+    fn affinity_comes_before_existing_pods_anti_affinity_since_1_19() {
+        let cluster = format!(
+            "node a\npod x on=a {}\nwant w prio=9 label:app=web {}",
+            anti_affinity("web", ""),
+            affinity("db", "kubernetes.io/hostname")
+        );
+        let code = |minor| scene(minor, &cluster).status("a").unwrap();
+        assert!(format!("{:?}", code(18)).contains("ExistingPodAntiAffinity, Unschedulable"));
+        assert!(format!("{:?}", code(19)).contains("PodAffinity, Unresolvable"));
+    }
+
+    #[test]
+    fn a_namespace_selector_names_namespaces_by_label() {
+        let reaches_out = anti_affinity("db", r#","namespaceSelector":{"matchLabels":{"team":"x"}}"#);
+        let cluster = |team| {
+            let namespaces = namespace("shop", team);
+            format!("node a\n{namespaces}\npod shop/x on=a prio=10 label:app=db\nwant w prio=9 {reaches_out}")
+        };
+        check(37, &cluster("x"), "no candidates");
+        check(37, &cluster("y"), "fits a");
+        check(20, &cluster("x"), "fits a");
+    }
+
+    #[test]
+    fn from_1_34_to_1_36_a_selector_that_no_labels_meet_names_every_namespace() {
+        let not_x = r#","namespaceSelector":{"matchExpressions":[{"key":"team","operator":"NotIn","values":["x"]}]}"#;
+        let namespaces = namespace("shop", "x");
+        let pods = "pod shop/x on=a prio=10 label:app=db";
+        let cluster = format!("node a\n{namespaces}\n{pods}\nwant w prio=9 {}", anti_affinity("db", not_x));
+        check(33, &cluster, "fits a");
+        check(34, &cluster, "no candidates");
+        check(36, &cluster, "no candidates");
+        check(37, &cluster, "fits a");
+    }
+
+    #[test]
+    fn terms_of_nominated_pods_are_not_seen_by_who_has_none() {
+        let cluster =
+            format!("node a\nwant w prio=9 label:app=web\nwant n prio=9 nominated=a {}", anti_affinity("web", ""));
+        check(26, &cluster, "no candidates");
+        check(27, &cluster, "fits a");
+    }
+
+    #[test]
+    fn unparsable_selector() {
+        let bad =
+            terms("podAntiAffinity", "x", r#"{"matchExpressions":[{"key":"a","operator":"In","values":[]}]}"#, "");
+        let own = format!("node a\nwant w {bad}");
+        assert_eq!(scene(18, &own).outcome().disposition, Disposition::Error(Fault::UnparsableAffinity));
+        assert_eq!(scene(19, &own).outcome().disposition, Disposition::Unschedulable);
+        let theirs = format!("node a\npod x on=a {bad}\nwant w");
+        assert_eq!(scene(18, &theirs).outcome().disposition, Disposition::Error(Fault::UnparsableAffinity));
+        check(19, &theirs, "fits a");
+    }
+
+    #[test]
+    fn unknown_namespaces_matter_only_where_a_pod_may_be_meant() {
+        let certainty = |pods: &str, selector: &str| {
+            let reaches_out = anti_affinity("db", &format!(r#","namespaceSelector":{selector}"#));
+            let mut scene = scene(37, &format!("node a\nnode b\n{pods}\nwant w prio=9 {reaches_out}"));
+            let cluster = Arc::make_mut(&mut scene.snapshot.cluster);
+            let row = cluster.coverage.iter_mut().find(|it| it.kind == Kind::Namespace).unwrap();
+            row.state = CoverageState::Absent;
+            let outcome = scene.outcome();
+            (outcome.certainty, outcome.gaps)
+        };
+        let gap =
+            Gap { kind: Kind::Namespace, plugin: Plugin::InterPodAffinity, object: None, effect: GapEffect::MayDiffer };
+        let x = r#"{"matchLabels":{"team":"x"}}"#;
+        assert_eq!(certainty("pod shop/x on=a label:app=db", x), (Certainty::Undetermined, vec![gap]));
+        assert_eq!(certainty("pod shop/x on=a label:app=web", x), (Certainty::Certain, vec![]));
+        assert_eq!(certainty("pod shop/x on=a label:app=db", "{}").0, Certainty::Certain);
     }
 }

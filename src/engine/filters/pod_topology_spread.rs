@@ -387,3 +387,127 @@ impl PodFilter for SpreadFilter<'_> {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::framework::Fault;
+    use crate::engine::outcome::Disposition;
+    use crate::kube::profile::DefaultSpreadConstraint;
+    use crate::testkit::{check, scene};
+
+    /// A hard constraint over zones with a skew of 1, and more fields as JSON.
+    fn spread(selector: &str, more: &str) -> String {
+        format!(
+            r#"spec.topologySpreadConstraints:[{{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{selector}{more}}}]"#
+        )
+    }
+
+    const WEB: &str = r#"{"matchLabels":{"app":"web"}}"#;
+
+    fn zones(pods: &str, want: &str) -> String {
+        format!("node a zone=z1\nnode b zone=z2 cpu=0\n{pods}\nwant w prio=9 cpu=1 label:app=web {want}")
+    }
+
+    #[test]
+    fn a_like_pod_that_goes_makes_room_in_its_domain() {
+        let cluster = zones("pod x on=a label:app=web", &spread(WEB, ""));
+        check(37, &cluster, "a: evict default/x");
+        check(37, &zones("pod x on=a label:app=db", &spread(WEB, "")), "fits a");
+    }
+
+    #[test]
+    fn terminating_pods_and_other_namespaces_do_not_count() {
+        check(37, &zones("pod x on=a label:app=web deleting", &spread(WEB, "")), "fits a");
+        check(37, &zones("pod shop/x on=a label:app=web", &spread(WEB, "")), "fits a");
+    }
+
+    #[test]
+    fn a_terminating_pod_that_goes_is_subtracted_though_it_was_never_counted() {
+        let pods = "pod x on=a label:app=web prio=10\npod y on=a label:app=web deleting";
+        check(37, &zones(pods, &spread(WEB, "")), "a: evict default/y");
+    }
+
+    #[test]
+    fn an_empty_selector_counts_nobody_since_1_27() {
+        let cluster = zones("pod x on=a prio=10", &spread("{}", ""));
+        check(26, &cluster, "no candidates");
+        check(27, &cluster, "fits a");
+    }
+
+    #[test]
+    fn too_few_domains_make_the_smallest_count_zero() {
+        let pods = "pod x on=a prio=10 label:app=web\npod y on=b prio=10 label:app=web";
+        let cluster = zones(pods, &spread(WEB, r#","minDomains":3"#));
+        check(26, &cluster, "fits a");
+        check(27, &cluster, "no candidates");
+    }
+
+    #[test]
+    fn a_tainted_node_makes_no_domain_where_the_policy_honors_taints() {
+        let cluster = format!(
+            "node a zone=z1\nnode b zone=z2 taint:gpu:NoSchedule\npod x on=a prio=10 label:app=web
+            want w prio=9 label:app=web {}",
+            spread(WEB, r#","nodeTaintsPolicy":"Honor""#)
+        );
+        check(25, &cluster, "no candidates");
+        check(26, &cluster, "fits a");
+    }
+
+    #[test]
+    fn the_pods_own_value_of_a_match_label_key_joins_the_selector() {
+        let want = format!("label:version=2 {}", spread(WEB, r#","matchLabelKeys":["version","gone"]"#));
+        let cluster = zones("pod x on=a prio=10 label:app=web label:version=1", &want);
+        check(26, &cluster, "no candidates");
+        check(27, &cluster, "fits a");
+    }
+
+    #[test]
+    fn pods_of_a_node_that_the_pod_cannot_use_count_from_1_19_to_1_23() {
+        let cluster = format!(
+            "node a zone=z1 label:pool=x\nnode b zone=z1\nnode c zone=z2 label:pool=x cpu=0
+            pod x on=b prio=10 label:app=web\nwant w prio=9 cpu=1 label:app=web select:pool=x {}",
+            spread(WEB, "")
+        );
+        check(18, &cluster, "fits a");
+        check(19, &cluster, "no candidates");
+        check(23, &cluster, "no candidates");
+        check(24, &cluster, "fits a");
+    }
+
+    #[test]
+    fn nominated_outside() {
+        // The nominated pod's node is in a domain without an eligible node.
+        let cluster = format!(
+            "node a zone=z1 label:pool=x\nnode b zone=z2\nwant w prio=9 label:app=web select:pool=x {}
+            want other prio=9 label:app=web nominated=b",
+            spread(WEB, "")
+        );
+        assert_eq!(scene(21, &cluster).outcome().disposition, Disposition::Error(Fault::Panics));
+        check(18, &cluster, "fits a");
+        check(23, &cluster, "fits a");
+        check(37, &cluster, "fits a");
+    }
+
+    #[test]
+    fn default_constraints_select_what_the_controller_selects() {
+        let controller = r#"{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"namespace":"default","name":"web"},"spec":{"selector":{"matchLabels":{"app":"web"}}}}"#;
+        let answer = |want: &str| {
+            let pods = format!("pod x on=a prio=10 label:app=web\n{controller}");
+            let mut scene = scene(37, &zones(&pods, want));
+            let topology_key = scene.snapshot.cluster.symbols.get("topology.kubernetes.io/zone").unwrap();
+            scene.profile.default_spread = vec![DefaultSpreadConstraint {
+                max_skew: 1,
+                topology_key,
+                min_domains: None,
+                node_affinity_policy: None,
+                node_taints_policy: None,
+            }];
+            scene.answer()
+        };
+        assert_eq!(answer("owner=ReplicaSet/web"), "no candidates");
+        assert_eq!(answer(""), "fits a", "the ReplicaSet does not own the pod");
+        let own =
+            r#"spec.topologySpreadConstraints:[{"maxSkew":1,"topologyKey":"x","whenUnsatisfiable":"ScheduleAnyway"}]"#;
+        assert_eq!(answer(&format!("owner=ReplicaSet/web {own}")), "fits a", "a soft constraint of its own is one");
+    }
+}

@@ -13,7 +13,7 @@ behaviors! {
             /// Affinity, anti-affinity, existing pods' anti-affinity.
             AffinityFirst,
         } = |r, _g| if r.since(19) { AffinityFirst } else { ExistingFirst },
-            proof "";
+            proof "interpod-s004@1.18.2";
         /// On which nodes a pod that has affinity to itself may be the first of its kind.
         /// Upstream: `interpodaffinity/filtering.go` satisfyPodAffinity.
         first_pod: AffinityFirstPod {
@@ -22,7 +22,7 @@ behaviors! {
             /// On nodes with the topology labels of its terms.
             LabelledNodes,
         } = |r, _g| if r.since(19) { LabelledNodes } else { AnyNode },
-            proof "";
+            proof "interpod-w000@1.37.2";
         /// What `namespaceSelector` does. Upstream: `types.go` newAffinityTerm, `interpodaffinity/plugin.go`.
         namespace_selector: AffinityNamespaceSelector {
             /// The field is not known.
@@ -44,7 +44,7 @@ behaviors! {
                 ByLabels
             }
         },
-            proof "";
+            proof "interpod-w003@1.36.3";
         /// What a selector does that cannot be parsed. Upstream: `interpodaffinity/filtering.go` PreFilter.
         unparsable: AffinityUnparsable {
             /// The incoming pod's, or any existing pod's, ends the attempt with an error.
@@ -52,7 +52,7 @@ behaviors! {
             /// The incoming pod's rejects it; all anti-affinity of an existing pod with one counts as absent.
             Rejects,
         } = |r, _g| if r.since(19) { Rejects } else { Faults },
-            proof "";
+            proof "scenario:unparsable_selector";
         /// Whether a pod that no term concerns skips the plugin: terms of nominated pods are not looked at then.
         /// Upstream: `interpodaffinity/filtering.go` PreFilter.
         skip: AffinitySkip {
@@ -61,7 +61,7 @@ behaviors! {
             /// Without terms of its own, and where no existing pod's anti-affinity selects it.
             Unconcerned,
         } = |r, _g| if r.since(27) { Unconcerned } else { Never },
-            proof "";
+            proof "interpod-w002@1.37.2";
         /// For which namespace a term without any stands while its pod comes or goes.
         /// Upstream: `interpodaffinity/filtering.go` updateWithPod.
         hook_namespace: AffinityHookNamespace {
@@ -70,7 +70,7 @@ behaviors! {
             /// The namespace of the pod that has the term.
             OwnersOwn,
         } = |r, _g| if r.since(19) { OwnersOwn } else { IncomingPods },
-            proof "";
+            proof "mixed-s026@1.18.2";
         /// Whether a pod without a node, that is a nominated one, counts for the incoming pod's terms when it is added.
         /// Upstream: `interpodaffinity/filtering.go` updateWithPod.
         hook_nominated: AffinityHookNominated {
@@ -79,7 +79,7 @@ behaviors! {
             /// Yes.
             Counted,
         } = |r, _g| if r.since(19) { Counted } else { Overlooked },
-            proof "";
+            proof "mixed-s017@1.24.4";
         /// What the toleration operators `Lt` and `Gt` do. Upstream: `api/core/v1/toleration.go`.
         toleration_comparisons: TolerationComparisons {
             /// Nothing: such a toleration tolerates no taint.
@@ -87,7 +87,7 @@ behaviors! {
             /// They compare integers.
             Integers,
         } = |_r, g| if g.on(Gate::TaintTolerationComparisonOperators) { Integers } else { Unknown },
-            proof "";
+            proof "taints-w000@1.37.2";
         /// What NodeAffinity makes of an affinity whose every term names nodes. Upstream: `nodeaffinity/node_affinity.go`.
         node_names: NodeAffinityNames {
             /// Nothing before Filter.
