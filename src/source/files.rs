@@ -3,6 +3,7 @@
 use super::archive::{self, Flaw, FlawKind, Limits, Member, Unfolded};
 use super::encoding;
 use super::map;
+use super::names;
 use super::noise::{self, Begins};
 use super::sniff::{self, Content, Foreign};
 use super::walk::{self, Found, Walk};
@@ -89,16 +90,18 @@ impl FileTable {
         FileTable { files: files.into_iter().map(file).collect(), passed_over: 0 }
     }
 
-    /// A table of files in memory, of whatever form, each with its name.
+    /// A table of files in memory, of whatever form, each with its name: one that is named, or several that lie in a
+    /// folder.
     pub fn from_memory(files: Vec<(String, Vec<u8>)>, limits: Limits) -> (Self, Vec<Problem>) {
-        let raw = |(path, bytes): (String, Vec<u8>)| Raw {
-            path,
-            size: bytes.len() as u64,
-            bytes: Bytes::Owned(bytes),
-            modified: None,
-            named: true,
+        let named = files.len() == 1;
+        let open = |(path, bytes): (String, Vec<u8>)| {
+            if !named && names::is_passed_over(&path) {
+                return Intake { passed_over: 1, ..Intake::default() };
+            }
+            let size = bytes.len() as u64;
+            unfold(Raw { path, size, bytes: Bytes::Owned(bytes), modified: None, named }, limits)
         };
-        collect(files.into_iter().map(|file| unfold(raw(file), limits)).collect(), Intake::default())
+        collect(files.into_iter().map(open).collect(), Intake::default())
     }
 
     /// Opens files and folders; `-` is standard input. What cannot be opened is a problem and the rest goes on.

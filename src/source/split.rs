@@ -195,8 +195,10 @@ impl<'b> Scanner<'b> {
         let mut at = 0;
         let mut false_starts = 0;
         let mut noise = None;
+        let (mut first, mut gave_up) = (None, false);
         while let Some(start) = self.next_start(at) {
             let (documents, breaks) = (self.out.documents.len(), self.out.breaks.len());
+            first.get_or_insert(start);
             let stop = match self.value(start, None, 0) {
                 Ok(end) => {
                     at = end;
@@ -214,23 +216,42 @@ impl<'b> Scanner<'b> {
                 noise.get_or_insert((start, offset, stop));
                 false_starts += u32::from(matches!(stop, Stop::End));
                 if false_starts > MAX_FALSE_STARTS {
+                    gave_up = true;
                     break;
                 }
             }
             at = self.next_line(if kubernetes { offset.max(start + 1) } else { start + 1 });
         }
-        if let Some((_, offset, stop)) = noise
-            && self.out.documents.is_empty()
+        if let Some((start, offset, stop)) = noise
             && self.out.breaks.is_empty()
         {
             let at_end = matches!(stop, Stop::End);
-            self.no_document(offset, at_end);
+            if self.out.documents.is_empty() {
+                self.no_document(offset, at_end);
+            } else if gave_up || (first == Some(start) && at_end && self.begins_object(start)) {
+                // A map of objects that was cut, whose objects were then found one by one.
+                self.break_at(stop, None, None);
+            }
         } else if self.out.documents.is_empty() && self.out.lists.is_empty() && self.out.breaks.is_empty() {
             let text = self.skip_space(0);
             if text < self.bytes.len() && at == 0 {
                 self.no_document(text, false);
             }
         }
+    }
+
+    /// Whether what stands at `at` begins as an object does, or a list of objects, and not as a line of a log.
+    fn begins_object(&self, at: usize) -> bool {
+        let inner = if self.bytes[at] == b'[' { self.skip_space(at + 1) } else { at };
+        self.bytes.get(inner) == Some(&b'{') && self.bytes.get(self.skip_space(inner + 1)) == Some(&b'"')
+    }
+
+    fn break_at(&mut self, stop: Stop, kind: Option<&'b str>, api_version: Option<&'b str>) {
+        let (offset, at_end) = match stop {
+            Stop::End => (self.bytes.len() as u64, true),
+            Stop::Syntax(offset) => (offset as u64, false),
+        };
+        self.out.breaks.push(Break { offset, at_end, kind, api_version, no_document: false });
     }
 
     fn no_document(&mut self, offset: usize, at_end: bool) {
@@ -272,7 +293,12 @@ impl<'b> Scanner<'b> {
                 let around = list.and_then(|list| self.out.lists.get(list as usize)).copied();
                 let own = self.begin_list(at, around.as_ref().map(|it| (it.kind, it.api_version)).unwrap_or_default());
                 self.out.lists[own as usize].nested = list.is_some();
-                self.items(at, own, depth)
+                let documents = self.out.documents.len();
+                let end = self.items(at, own, depth);
+                if let (Err(stop), None, true) = (end, list, self.out.documents.len() > documents) {
+                    self.break_at(stop, None, None);
+                }
+                end
             }
             _ => self.skip_value(at),
         }
@@ -323,6 +349,10 @@ impl<'b> Scanner<'b> {
                 return Err(stop);
             }
         };
+        if let Some(spelling) = shape.foreign() {
+            self.out.foreign.push(Foreign { offset: start as u64, spelling });
+            return Ok(end);
+        }
         let is_list = shape.items && shape.kind.is_none_or(|kind| kind.ends_with("List"));
         if is_list {
             let own = shape.list.unwrap_or_else(|| self.begin_list(start, (None, None)));
@@ -340,10 +370,6 @@ impl<'b> Scanner<'b> {
                     document.time = shape.time;
                 }
             }
-            return Ok(end);
-        }
-        if let Some(spelling) = shape.foreign() {
-            self.out.foreign.push(Foreign { offset: start as u64, spelling });
             return Ok(end);
         }
         let bare = shape.kind.is_none() && shape.api_version.is_none() && !shape.parts;
@@ -414,13 +440,7 @@ impl<'b> Scanner<'b> {
             list.api_version = list.api_version.or(shape.api_version);
         }
         if outermost && (shape.items || shape.kind.is_some() || shape.api_version.is_some()) {
-            let (offset, at_end) = match stop {
-                Stop::End => (self.bytes.len(), true),
-                Stop::Syntax(offset) => (offset, false),
-            };
-            let (kind, api_version) = (shape.kind, shape.api_version);
-            let offset = offset as u64;
-            self.out.breaks.push(Break { offset, at_end, kind, api_version, no_document: false });
+            self.break_at(stop, shape.kind, shape.api_version);
         }
     }
 
