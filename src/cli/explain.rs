@@ -1,17 +1,16 @@
 //! `explain`.
 
+use super::answers::{Answer, Desk};
 use super::args::{Explain, FailOn, Form, StatusArgs};
+use super::compare;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::input::{self, Input};
 use super::io::Io;
 use super::scheduler::{self, Scheduler};
 use super::target::{self, Target};
-use crate::engine::cycle;
-use crate::engine::framework::PodCycle;
-use crate::engine::outcome::{Certainty, Outcome};
-use crate::engine::snapshot::Snapshot;
-use crate::kube::profile::Profile;
+use crate::engine::outcome::Certainty;
+use crate::model::cluster::Cluster;
 use crate::model::id::PodId;
 use crate::report::escape::SafeJson;
 use crate::report::json::{self, API_VERSION, ExplainReport, PodOutcome, PodReport, Tool};
@@ -19,7 +18,6 @@ use crate::report::page::{Ink, Page, TableRow};
 use crate::report::story::{self, Detail};
 use crate::report::view::{self, View};
 use crate::report::{problems, summary};
-use rayon::prelude::*;
 use serde::{Serialize, Serializer};
 use std::cell::Cell;
 use std::io::Write;
@@ -30,20 +28,23 @@ const BATCH: usize = 32;
 
 /// Runs `explain`.
 pub(crate) fn run(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let releases = compare::releases(args)?;
     let pool = pool(args.jobs)?;
     let (piped, dump) = (io.stdin_is_piped, io.variable(input::DUMP_VARIABLE));
     let mut input = pool.install_or_here(|| Input::read(&args.input, piped, dump))?;
-    input.tell_problems(io, args.output.color)?;
+    input.tell_problems(io, args.output.color);
     if input.is_empty() {
-        return Err(Failure::new("nothing to answer from: no node and no pod was read")
-            .help("give the files that `kubectl get nodes,pods,pdb,pc -A -o json` wrote"));
+        let help = "give what `kubectl get nodes,pods,pdb,pc -A -o json` printed, or a folder of such files";
+        return Err(Failure::new("nothing to answer from: no node and no pod was read").help(help));
     }
-    let scheduler = scheduler::resolve(&args.scheduler)?;
-    let cluster = std::mem::take(&mut input.loaded.cluster);
-    let snapshot = Snapshot::new(Arc::new(cluster), Arc::clone(&scheduler.behavior));
-    let targets = targets(args, &snapshot);
-    let run =
-        Run { args, input: &input, scheduler: &scheduler, snapshot: &snapshot, pool, exit: Cell::new(Exit::Clean) };
+    let targets = targets(args, &input.loaded.cluster);
+    if !releases.is_empty() {
+        return compare::run(args, &releases, &targets, input, io);
+    }
+    let scheduler = scheduler::resolve(&args.scheduler, &mut input)?;
+    let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
+    let desk = pool.install_or_here(|| Desk::new(&cluster, &scheduler));
+    let run = Run { args, input: &input, scheduler: &scheduler, desk, pool, exit: Cell::new(Exit::Clean) };
     match args.output.form() {
         Form::Json => run.json(&targets, io)?,
         Form::Table => run.text(&targets, Detail::Screen, io)?,
@@ -52,8 +53,7 @@ pub(crate) fn run(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
     Ok(run.exit.get())
 }
 
-fn targets(args: &Explain, snapshot: &Snapshot) -> Vec<Target> {
-    let cluster = &snapshot.cluster;
+fn targets(args: &Explain, cluster: &Cluster) -> Vec<Target> {
     let namespace = args.namespace.as_deref();
     if args.pods.is_empty() {
         let pending = target::pending(cluster).into_iter();
@@ -85,39 +85,23 @@ struct Run<'a> {
     args: &'a Explain,
     input: &'a Input,
     scheduler: &'a Scheduler,
-    snapshot: &'a Snapshot,
+    desk: Desk<'a>,
     pool: Pool,
     exit: Cell<Exit>,
 }
 
-/// A pod that was asked for, with what came of it if it is there.
-type Answer<'t> = (&'t Target, Option<Outcome>);
-
-impl<'a> Run<'a> {
+impl Run<'_> {
     fn answers<'t>(&self, targets: &'t [Target]) -> Vec<Answer<'t>> {
-        let (snapshot, scheduler) = (self.snapshot, self.scheduler);
-        let answers: Vec<Answer<'t>> = self.pool.install_or_here(|| {
-            let outcome = |target: &'t Target| {
-                let outcome = match target {
-                    Target::Pod(pod) => Some(cycle::schedule(&cycle_of(*pod, snapshot, scheduler))),
-                    Target::Missing { .. } | Target::Ambiguous { .. } => None,
-                };
-                (target, outcome)
-            };
-            targets.par_iter().map(outcome).collect()
-        });
-        for (_, outcome) in &answers {
-            let exit = match outcome {
-                Some(outcome) => judge(&self.view(outcome), &self.args.status),
+        let desk = &self.desk;
+        let answers = self.pool.install_or_here(|| desk.answers(targets));
+        for answer in &answers {
+            let exit = match &answer.outcome {
+                Some(outcome) => judge(&self.desk.view(outcome), &self.args.status),
                 None => Exit::Unusable,
             };
             self.exit.set(self.exit.get().max(exit));
         }
         answers
-    }
-
-    fn view<'o>(&'o self, outcome: &'o Outcome) -> View<'o> {
-        View { cycle: cycle_of(outcome.pod, self.snapshot, self.scheduler), outcome }
     }
 
     fn scheduler_row(&self) -> json::Scheduler {
@@ -138,27 +122,28 @@ impl<'a> Run<'a> {
             tool: Tool::THIS,
             scheduler: self.scheduler_row(),
             inputs: self.input.rows(self.args.input.digest),
-            coverage: view::coverage(&self.snapshot.cluster),
-            as_of: self.snapshot.cluster.as_of.map(view::time_text),
+            coverage: view::coverage(self.desk.cluster()),
+            as_of: self.desk.cluster().as_of.map(view::time_text),
             problems: self.input.problems.iter().map(problems::row).collect(),
             pods: Streamed { run: self, targets },
         };
         write_json(&report, io)
     }
 
-    fn report(&self, (target, outcome): &Answer<'_>) -> PodReport {
-        match outcome {
-            Some(outcome) => self.view(outcome).report(),
+    fn report(&self, answer: &Answer<'_>) -> PodReport {
+        match &answer.outcome {
+            Some(outcome) => {
+                PodReport { other_patch: answer.other_patch.clone(), ..self.desk.view(outcome).report() }
+            }
             None => {
-                let (asked, near) = target.not_found();
-                let suggestions = self.keys(near);
-                PodReport { suggestions, ..PodReport::bare(asked.to_owned(), PodOutcome::NotFound) }
+                let (asked, near) = answer.target.not_found();
+                PodReport { suggestions: self.keys(near), ..PodReport::bare(asked.to_owned(), PodOutcome::NotFound) }
             }
         }
     }
 
     fn keys(&self, pods: &[PodId]) -> Vec<String> {
-        pods.iter().map(|it| self.snapshot.cluster.pod_key(*it)).collect()
+        pods.iter().map(|it| self.desk.cluster().pod_key(*it)).collect()
     }
 
     // ---- for people
@@ -171,9 +156,9 @@ impl<'a> Run<'a> {
         } else if targets.len() > 1 && !asked && detail == Detail::Screen {
             let mut rows: Vec<TableRow> = Vec::new();
             for batch in targets.chunks(BATCH) {
-                rows.extend(
-                    self.answers(batch).iter().filter_map(|it| it.1.as_ref()).map(|it| summary::line(&self.view(it))),
-                );
+                let answers = self.answers(batch);
+                let outcomes = answers.iter().filter_map(|it| it.outcome.as_ref());
+                rows.extend(outcomes.map(|it| summary::line(&self.desk.view(it))));
             }
             summary::overview(&mut page, rows);
         } else {
@@ -185,21 +170,19 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        summary::footer(&mut page, &self.snapshot.cluster, &self.scheduler_row(), detail);
+        summary::footer(&mut page, self.desk.cluster(), &self.scheduler_row(), &self.scheduler.source, detail);
         io.print(&page.take())
     }
 
-    fn tell(&self, page: &mut Page, (target, outcome): &Answer<'_>, detail: Detail) {
-        if let Some(outcome) = outcome {
-            return story::tell(page, &self.view(outcome), detail);
+    fn tell(&self, page: &mut Page, answer: &Answer<'_>, detail: Detail) {
+        if let Some(outcome) = &answer.outcome {
+            return story::tell(page, &self.desk.view(outcome), answer.other_patch.as_ref(), detail);
         }
-        let (asked, near) = target.not_found();
+        let (asked, near) = answer.target.not_found();
         page.gap();
-        let more = match (target, near) {
-            (_, []) => String::new(),
-            (Target::Ambiguous { .. }, near) => {
-                format!(" by that name alone: it may be {}", self.keys(near).join(", "))
-            }
+        let more = match (answer.target, near) {
+            (_, []) => ".".to_owned(),
+            (Target::Ambiguous { .. }, near) => format!(" by that name alone: it may be {}.", self.keys(near).join(", ")),
             (_, near) => format!(". Did you mean {}?", self.keys(near).join(", ")),
         };
         page.painted(0, Some(Ink::Careful), &format!("{asked} is not in the dump{more}"));
@@ -228,16 +211,6 @@ pub(crate) fn write_json(report: &impl Serialize, io: &mut Io<'_>) -> Result<(),
     let mut out = serde_json::Serializer::with_formatter(&mut io.stdout, SafeJson::new());
     let written = report.serialize(&mut out).map_err(std::io::Error::from).and_then(|()| writeln!(io.stdout));
     io.written(written)
-}
-
-fn cycle_of<'s>(pod: PodId, snapshot: &'s Snapshot, scheduler: &'s Scheduler) -> PodCycle<'s> {
-    PodCycle { snapshot, pod, profile: profile_of(pod, snapshot, &scheduler.profiles) }
-}
-
-fn profile_of<'s>(pod: PodId, snapshot: &Snapshot, profiles: &'s [Profile]) -> &'s Profile {
-    let cluster = &snapshot.cluster;
-    let name = cluster.text(cluster.pod(pod).spec.scheduler_name);
-    profiles.iter().find(|it| it.scheduler_name == name).unwrap_or(&profiles[0])
 }
 
 fn judge(view: &View<'_>, status: &StatusArgs) -> Exit {

@@ -43,15 +43,15 @@ impl Input {
     }
 
     /// Prints the problems, grouped.
-    pub(crate) fn tell_problems(&self, io: &mut Io<'_>, color: When) -> Result<(), Failure> {
+    pub(crate) fn tell_problems(&self, io: &mut Io<'_>, color: When) {
         let told: Vec<Problem> =
             self.problems.iter().filter(|it| it.code.severity() > Severity::Note).cloned().collect();
         if told.is_empty() {
-            return Ok(());
+            return;
         }
         let color = io.paints(color, io.stderr_is_terminal);
         let text = problems::render(&told, &self.files.files, io.columns(), color);
-        io.complain(&text)
+        io.complain(&text);
     }
 
     /// The files, for a report.

@@ -89,10 +89,9 @@ impl Io<'_> {
     }
 
     /// Writes anything else.
-    pub(crate) fn complain(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn complain(&mut self, text: &str) {
         // Nobody is left to be told that standard error is closed.
         let _ = self.stderr.write_all(text.as_bytes());
-        Ok(())
     }
 
     /// A write that failed because the reader went away is no error of ours.

@@ -1,7 +1,9 @@
 //! The command line.
 
+mod answers;
 mod args;
 mod catalogue;
+mod compare;
 pub mod exit;
 mod explain;
 mod failure;
@@ -12,7 +14,8 @@ mod target;
 mod versions;
 
 use crate::report::escape::safe_lines;
-use args::{Cli, Command};
+use crate::report::problems;
+use args::{Cli, Command, When};
 use clap::{CommandFactory, FromArgMatches};
 use exit::Exit;
 use failure::Failure;
@@ -67,6 +70,12 @@ fn refuse(error: &clap::Error, io: &mut Io<'_>) -> Exit {
 
 fn fail(failure: &Failure, io: &mut Io<'_>) -> Exit {
     let _ = io.stdout.flush();
+    if !failure.problems.is_empty() {
+        let color = io.paints(When::Auto, io.stderr_is_terminal);
+        let text = problems::render(&failure.problems, &[], io.columns(), color);
+        let _ = io.stderr.write_all(text.as_bytes());
+        return Exit::Unusable;
+    }
     let _ = writeln!(io.stderr, "error: {}", safe_lines(&failure.message));
     if let Some(help) = &failure.help {
         let _ = writeln!(io.stderr, "help: {}", safe_lines(help));

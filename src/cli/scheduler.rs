@@ -2,11 +2,16 @@
 
 use super::args::SchedulerArgs;
 use super::failure::Failure;
+use super::input::Input;
 use crate::kube::behavior::Behavior;
-use crate::kube::gates::Gates;
+use crate::kube::detect::{self, Source};
+use crate::kube::gates::{GateNote, Gates};
 use crate::kube::profile::Profile;
 use crate::kube::release::{NEWEST_MINOR, OLDEST_MINOR, Release, Version, VersionError, VersionNote};
+use crate::load::scheduler_config::SchedulerConfig;
+use crate::model::symbols::Symbols;
 use crate::report::json::VersionFrom;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A scheduler, resolved.
@@ -16,56 +21,123 @@ pub(crate) struct Scheduler {
     pub(crate) release: Release,
     /// Where the release comes from.
     pub(crate) from: VersionFrom,
-    /// The release and where it comes from, in words.
+    /// The same in words.
     pub(crate) source: String,
     /// What it does.
     pub(crate) behavior: Arc<Behavior>,
     /// Its profiles; the first where a pod names none of them.
-    pub(crate) profiles: Vec<Profile>,
+    pub(crate) profiles: Vec<Arc<Profile>>,
     /// What was taken for granted.
     pub(crate) assumptions: Vec<String>,
+    /// Plugins that are not computed: every answer may be wrong.
+    pub(crate) foreign: Vec<String>,
     /// The oldest patch that may be meant, where it behaves otherwise.
     pub(crate) oldest: Option<Box<Scheduler>>,
 }
 
-/// Resolves what the arguments and the dump say.
-pub(crate) fn resolve(args: &SchedulerArgs) -> Result<Scheduler, Failure> {
-    let (version, from, source) = version(args)?;
-    let gates = args.feature_gates.as_deref().unwrap_or_default();
-    let mut assumptions = Vec::new();
-    assumptions.extend(version.note.map(|note| note_text(note, version)));
-    let mut scheduler = of_release(version.release, gates, &mut assumptions)?;
-    if !version.is_exact() {
-        let oldest = of_release(version.oldest, gates, &mut Vec::new())?;
-        scheduler.oldest = (oldest.behavior != scheduler.behavior).then(|| Box::new(oldest));
+/// What does not depend on the release.
+pub(crate) struct Settings {
+    config: Option<SchedulerConfig>,
+    gates: String,
+}
+
+impl Settings {
+    /// Reads the configuration, if there is one.
+    pub(crate) fn read(args: &SchedulerArgs) -> Result<Self, Failure> {
+        let config = args.scheduler_config.as_deref().map(read_config).transpose()?;
+        Ok(Settings { config, gates: args.feature_gates.clone().unwrap_or_default() })
     }
+
+    /// The scheduler of a release with these settings.
+    pub(crate) fn at(&self, release: Release, symbols: &mut Symbols) -> Result<Scheduler, Failure> {
+        let (gates, notes) = Gates::parse(release, &self.gates);
+        if let Some(error) = notes.iter().find(|it| it.is_error()) {
+            return Err(Failure::new(format!("--feature-gates for {release}: {}", error.text())));
+        }
+        let mut assumptions: Vec<String> = notes.iter().map(GateNote::text).collect();
+        let mut foreign = Vec::new();
+        let profiles = match &self.config {
+            None => vec![Arc::new(Profile::default_for(release, &gates))],
+            Some(config) => {
+                let resolved = config.resolve(release, &gates, symbols).map_err(Failure::of_problems)?;
+                assumptions.extend(resolved.notes.into_iter().map(|it| it.message));
+                foreign.extend(resolved.profiles.iter().flat_map(|it| it.foreign.iter().cloned()));
+                resolved.profiles.into_iter().map(|it| Arc::new(it.profile)).collect()
+            }
+        };
+        Ok(Scheduler {
+            release,
+            from: VersionFrom::Flag,
+            source: "as asked".to_owned(),
+            behavior: Arc::new(Behavior::of(release, &gates)),
+            profiles,
+            assumptions,
+            foreign,
+            oldest: None,
+        })
+    }
+}
+
+/// Resolves what the arguments and the dump say.
+pub(crate) fn resolve(args: &SchedulerArgs, input: &mut Input) -> Result<Scheduler, Failure> {
+    let settings = Settings::read(args)?;
+    let Chosen { version, from, source, mut assumptions } = choose(args, input)?;
+    let symbols = &mut input.loaded.cluster.symbols;
+    let mut scheduler = settings.at(version.release, symbols)?;
+    if !version.is_exact() {
+        let oldest = settings.at(version.oldest, symbols)?;
+        let differs = oldest.behavior != scheduler.behavior || oldest.profiles != scheduler.profiles;
+        scheduler.oldest = differs.then(|| Box::new(oldest));
+    }
+    let differs = scheduler.oldest.is_some();
+    assumptions.extend(version.note.and_then(|note| note_text(note, version, differs)));
+    assumptions.append(&mut scheduler.assumptions);
     Ok(Scheduler { from, source, assumptions, ..scheduler })
 }
 
-/// The scheduler of a release with its default configuration and these gates.
-pub(crate) fn of_release(release: Release, gates: &str, notes: &mut Vec<String>) -> Result<Scheduler, Failure> {
-    let (gates, gate_notes) = Gates::parse(release, gates);
-    if let Some(error) = gate_notes.iter().find(|it| it.is_error()) {
-        return Err(Failure::new(format!("--feature-gates at {release}: {}", error.text())));
-    }
-    notes.extend(gate_notes.iter().map(crate::kube::gates::GateNote::text));
-    Ok(Scheduler {
-        release,
-        from: VersionFrom::Flag,
-        source: String::new(),
-        behavior: Arc::new(Behavior::of(release, &gates)),
-        profiles: vec![Profile::default_for(release, &gates)],
-        assumptions: Vec::new(),
-        oldest: None,
-    })
+/// The release that is meant, and why.
+struct Chosen {
+    version: Version,
+    from: VersionFrom,
+    source: String,
+    assumptions: Vec<String>,
 }
 
-fn version(args: &SchedulerArgs) -> Result<(Version, VersionFrom, String), Failure> {
+fn choose(args: &SchedulerArgs, input: &Input) -> Result<Chosen, Failure> {
     if args.kube_version != "auto" {
-        return Ok((parse(&args.kube_version)?, VersionFrom::Flag, "as asked".to_owned()));
+        let version = parse(&args.kube_version)?;
+        return Ok(Chosen {
+            version,
+            from: VersionFrom::Flag,
+            source: "as asked".to_owned(),
+            assumptions: Vec::new(),
+        });
     }
-    let newest = Version::exact(Release::newest());
-    Ok((newest, VersionFrom::Default, "the newest known: the dump does not tell".to_owned()))
+    let cluster = &input.loaded.cluster;
+    let kubelets = cluster.nodes.iter().filter_map(|it| it.kubelet_version).map(|it| cluster.text(it));
+    let found = detect::version([], input.loaded.server_version.as_deref(), kubelets);
+    let mut assumptions = Vec::new();
+    let (from, source) = match found.source {
+        Source::SchedulerPod => (VersionFrom::Dump, "from kube-scheduler's pod"),
+        Source::ServerVersion => {
+            assumptions.push("the scheduler is of the API server's release; it may be one minor release older".to_owned());
+            (VersionFrom::Dump, "from the API server's version")
+        }
+        Source::Kubelet => {
+            assumptions.push(
+                "the scheduler is of the newest kubelet's release; it may be up to three minor releases newer".to_owned(),
+            );
+            (VersionFrom::Dump, "guessed from the newest kubelet")
+        }
+        Source::Nothing => {
+            assumptions.push("the newest known release, for the dump does not tell".to_owned());
+            (VersionFrom::Default, "the newest known, for the dump does not tell")
+        }
+    };
+    if found.mixed {
+        assumptions.push("several versions are named there; the newest is used".to_owned());
+    }
+    Ok(Chosen { version: found.version, from, source: source.to_owned(), assumptions })
 }
 
 /// Reads a release that somebody wrote.
@@ -78,24 +150,26 @@ pub(crate) fn parse(text: &str) -> Result<Version, Failure> {
     })
 }
 
-fn note_text(note: VersionNote, version: Version) -> String {
+fn read_config(path: &Path) -> Result<SchedulerConfig, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read `{name}`: {error}")))?;
+    SchedulerConfig::read(&name, &text).map_err(Failure::of_problems)
+}
+
+fn note_text(note: VersionNote, version: Version, differs: bool) -> Option<String> {
     let release = version.release;
-    match note {
+    Some(match note {
+        VersionNote::PatchUnknown if !differs => return None,
         VersionNote::PatchUnknown => {
-            format!(
-                "the newest patch, {release}; where {} would answer otherwise, both answers are given",
-                version.oldest
-            )
+            format!("the patch is the newest, {release}; where {} answers otherwise, both answers are given", version.oldest)
         }
         VersionNote::NewerThanKnown { minor } => {
-            format!("1.{minor} is newer than the newest known release; it is taken to behave like {release}")
+            format!("1.{minor} is newer than the newest known release and is taken to behave like {release}")
         }
         VersionNote::OlderThanKnown { minor } => {
-            format!("1.{minor} is older than the oldest known release; it is taken to behave like {release}")
+            format!("1.{minor} is older than the oldest known release and is taken to behave like {release}")
         }
-        VersionNote::PatchNewerThanKnown => {
-            format!("{release} is newer than the newest known patch of its minor release")
-        }
-        VersionNote::Prerelease => format!("a pre-release is taken to behave like {release}"),
-    }
+        VersionNote::PatchNewerThanKnown => format!("{release} behaves like the newest known patch of its minor release"),
+        VersionNote::Prerelease => format!("the pre-release behaves like {release}"),
+    })
 }

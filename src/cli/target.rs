@@ -25,6 +25,14 @@ pub(crate) enum Target {
 }
 
 impl Target {
+    /// The pod, if it is there.
+    pub(crate) fn pod(&self) -> Option<PodId> {
+        match self {
+            Target::Pod(pod) => Some(*pod),
+            Target::Missing { .. } | Target::Ambiguous { .. } => None,
+        }
+    }
+
     /// What was asked for and is not there, and what may have been meant.
     pub(crate) fn not_found(&self) -> (&str, &[PodId]) {
         match self {

@@ -1,3 +1,4 @@
 //! Numbers behind an outcome, computed anew where somebody asks: the engine keeps verdicts, not sums.
 
+pub mod compare;
 pub mod numbers;

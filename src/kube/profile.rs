@@ -9,7 +9,7 @@ use crate::model::id::Symbol;
 use crate::model::selector::NodeSelector;
 
 /// A scheduler profile, resolved against a release and compiled against a cluster's symbols.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// `schedulerName` of the pods it schedules.
     pub scheduler_name: String,

@@ -238,6 +238,18 @@ pub struct PodReport {
     /// What the dump lacks and the answer touches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<GapRow>,
+    /// What the oldest patch of the minor release answers, where the patch is not known and this differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_patch: Option<OtherPatch>,
+}
+
+/// The answer of another patch of the same minor release.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct OtherPatch {
+    /// The release.
+    pub version: String,
+    /// What it decides.
+    pub decision: Decision,
 }
 
 impl PodReport {
@@ -265,6 +277,7 @@ impl PodReport {
             actions: Vec::new(),
             certainty: None,
             gaps: Vec::new(),
+            other_patch: None,
         }
     }
 }

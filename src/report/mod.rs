@@ -1,6 +1,7 @@
 //! Our words: outcomes to tables and JSON.
 
 pub mod amount;
+pub mod compare;
 pub mod escape;
 pub mod groups;
 pub mod json;

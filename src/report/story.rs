@@ -2,7 +2,8 @@
 
 use super::amount::{amount, clock, count, free_of_asked, span};
 use super::groups::{self, Group, Obstacle};
-use super::json::PodOutcome;
+use super::compare;
+use super::json::{OtherPatch, PodOutcome};
 use super::page::{Ink, Page, TableRow, numbers, words};
 use super::view::{View, cause_text, gap_text};
 use crate::engine::outcome::{
@@ -32,13 +33,14 @@ impl Detail {
 }
 
 /// Tells what came of a pod.
-pub fn tell(page: &mut Page, view: &View<'_>, detail: Detail) {
-    Story { page, view: *view, detail }.tell();
+pub fn tell(page: &mut Page, view: &View<'_>, other_patch: Option<&OtherPatch>, detail: Detail) {
+    Story { page, view: *view, other_patch, detail }.tell();
 }
 
 struct Story<'a, 'p> {
     page: &'p mut Page,
     view: View<'a>,
+    other_patch: Option<&'a OtherPatch>,
     detail: Detail,
 }
 
@@ -568,6 +570,10 @@ impl Story<'_, '_> {
                 }
             }
             Certainty::Undetermined => self.page.heading("Undetermined"),
+        }
+        if let Some(other) = self.other_patch {
+            let text = format!("With {} the pod {}.", other.version, compare::decision(&other.decision));
+            self.page.painted(2, Some(Ink::Careful), &text);
         }
         for gap in &outcome.gaps {
             let object = gap.object.map_or(String::new(), |it| format!(" {}", self.view.cluster().text(it)));

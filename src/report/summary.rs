@@ -1,7 +1,7 @@
 //! What stands around the stories: the overview of many pods, and the footer.
 
 use super::amount::count;
-use super::json::{PodOutcome, Scheduler, VersionFrom};
+use super::json::{PodOutcome, Scheduler};
 use super::page::{Ink, Page, TableRow, numbers, words};
 use super::story::Detail;
 use super::view::View;
@@ -68,14 +68,8 @@ fn answer(outcome: PodOutcome) -> &'static str {
 }
 
 /// Which scheduler answered, and what was read.
-pub fn footer(page: &mut Page, cluster: &Cluster, scheduler: &Scheduler, detail: Detail) {
+pub fn footer(page: &mut Page, cluster: &Cluster, scheduler: &Scheduler, source: &str, detail: Detail) {
     page.gap();
-    let from = match scheduler.version_from {
-        VersionFrom::Flag => "as asked",
-        VersionFrom::Config => "from its configuration",
-        VersionFrom::Dump => "from the dump",
-        VersionFrom::Default => "the newest known: the dump does not tell",
-    };
     let mut read = Vec::new();
     let mut absent = Vec::new();
     for coverage in &cluster.coverage {
@@ -102,7 +96,7 @@ pub fn footer(page: &mut Page, cluster: &Cluster, scheduler: &Scheduler, detail:
     };
     let read = if read.is_empty() { "nothing".to_owned() } else { read.join(", ") };
     let text =
-        format!("kube-scheduler {} ({from}), profile {}. Read: {read}.{absent}", scheduler.version, scheduler.profile);
+        format!("kube-scheduler {} ({source}), profile {}. Read: {read}.{absent}", scheduler.version, scheduler.profile);
     page.painted(0, Some(Ink::Faint), &text);
     for assumption in &scheduler.assumptions {
         page.painted(0, Some(Ink::Faint), &format!("Assumed: {assumption}."));

@@ -1,7 +1,7 @@
 //! Outcomes with names in place of ids: the rows of the report for programs, and what the tables share with them.
 
 use super::json::{
-    CandidateRow, CertaintyRow, CoverageRow, CriterionName, GapRow, Level, NominatedRow, PdbChargeRow, PdbViolationRow,
+    CandidateRow, CertaintyRow, CoverageRow, CriterionName, Decision, GapRow, Level, NominatedRow, PdbChargeRow, PdbViolationRow,
     PodOutcome, PodReport, PossibleRow, State, Status, VictimRow,
 };
 use crate::engine::framework::{Gap, GapEffect, PodCycle};
@@ -71,6 +71,31 @@ impl<'a> View<'a> {
     /// Upstream's sentences about the outcome.
     pub fn words(&self) -> Words<'a> {
         Words::new(self.cycle.snapshot, self.outcome)
+    }
+
+    /// What was decided, without sentences and sums: what releases are compared by.
+    pub fn decision(&self) -> Decision {
+        let mut decision = Decision {
+            outcome: self.pod_outcome(),
+            nodes: Vec::new(),
+            victims: Vec::new(),
+            pdb_violations: 0,
+            cleared_nominations: Vec::new(),
+        };
+        if let Disposition::Feasible(nodes) = &self.outcome.disposition {
+            decision.nodes = nodes.iter().map(|it| self.node_name(*it).to_owned()).collect();
+            decision.nodes.sort();
+        }
+        if let Some((choice, candidate)) = self.chosen() {
+            decision.nodes = choice.tied.iter().map(|it| self.node_name(*it).to_owned()).collect();
+            decision.victims = candidate.victims.iter().flat_map(|it| self.pod_keys(&it.pods)).collect();
+            // The order among victims is told by the report, and decides nothing.
+            decision.victims.sort();
+            decision.pdb_violations = candidate.pdb_violations;
+            decision.cleared_nominations = self.pod_keys(&choice.cleared);
+            decision.cleared_nominations.sort();
+        }
+        decision
     }
 
     /// The full report.

@@ -1,0 +1,152 @@
+//! `explain --compare`: one pod under several releases, and what makes the difference.
+
+use super::answers::{Desk, profile_of};
+use super::args::{Explain, Form};
+use super::exit::Exit;
+use super::explain::write_json;
+use super::failure::Failure;
+use super::input::Input;
+use super::io::Io;
+use super::scheduler::{self, Scheduler, Settings};
+use super::target::Target;
+use super::versions::one_line;
+use crate::engine::cycle;
+use crate::engine::framework::PodCycle;
+use crate::engine::snapshot::Snapshot;
+use crate::explain::compare::{self, Difference, Setup};
+use crate::kube::behavior::Behavior;
+use crate::kube::release::Release;
+use crate::model::cluster::Cluster;
+use crate::model::id::PodId;
+use crate::report::compare::tell;
+use crate::report::json::{
+    API_VERSION, BecauseRow, CompareReport, ComparedAnswer, ComparedPod, Decision, Tool,
+};
+use crate::report::view::View;
+use crate::report::{problems, view};
+use std::sync::Arc;
+
+/// The releases to compare, oldest first; none where nothing is to be compared.
+pub(crate) fn releases(args: &Explain) -> Result<Vec<Release>, Failure> {
+    if args.compare_all {
+        return Ok(Release::known().collect());
+    }
+    let mut releases: Vec<Release> =
+        args.compare.iter().map(|it| scheduler::parse(it).map(|it| it.release)).collect::<Result<_, _>>()?;
+    releases.sort();
+    releases.dedup();
+    Ok(releases)
+}
+
+/// Compares.
+pub(crate) fn run(
+    args: &Explain,
+    releases: &[Release],
+    targets: &[Target],
+    mut input: Input,
+    io: &mut Io<'_>,
+) -> Result<Exit, Failure> {
+    let settings = Settings::read(&args.scheduler)?;
+    let symbols = &mut input.loaded.cluster.symbols;
+    let schedulers: Vec<Scheduler> =
+        releases.iter().map(|it| settings.at(*it, symbols)).collect::<Result<_, _>>()?;
+    let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
+    let pods: Vec<PodId> = targets.iter().filter_map(Target::pod).collect();
+    let decisions: Vec<Vec<Decision>> = schedulers
+        .iter()
+        .map(|scheduler| {
+            let desk = Desk::new(&cluster, scheduler);
+            pods.iter().map(|pod| desk.view(&desk.outcome(*pod)).decision()).collect()
+        })
+        .collect();
+    let mut compared = Vec::new();
+    let mut exit = Exit::Clean;
+    let mut next = 0;
+    for target in targets {
+        if let Target::Pod(pod) = target {
+            let decided = decisions.iter().map(|it| &it[next]);
+            compared.push(one(&cluster, *pod, &schedulers, decided));
+            next += 1;
+        } else {
+            let asked = target.not_found().0.to_owned();
+            compared.push(ComparedPod { pod: asked, same: true, answers: Vec::new() });
+            exit = Exit::Unusable;
+        }
+    }
+    if args.output.form() == Form::Json {
+        let report = CompareReport {
+            api_version: API_VERSION,
+            kind: "CompareReport",
+            tool: Tool::THIS,
+            inputs: input.rows(args.input.digest),
+            coverage: view::coverage(&cluster),
+            problems: input.problems.iter().map(problems::row).collect(),
+            pods: compared,
+        };
+        write_json(&report, io)?;
+    } else {
+        let mut page = io.page(args.output.color);
+        for pod in &compared {
+            tell(&mut page, pod);
+        }
+        io.print(&page.take())?;
+    }
+    Ok(exit)
+}
+
+fn one<'d>(
+    cluster: &Arc<Cluster>,
+    pod: PodId,
+    schedulers: &[Scheduler],
+    decisions: impl Iterator<Item = &'d Decision>,
+) -> ComparedPod {
+    let mut answers: Vec<ComparedAnswer> = Vec::new();
+    let mut last = None;
+    for (scheduler, decision) in schedulers.iter().zip(decisions) {
+        match answers.last_mut() {
+            Some(answer) if answer.decision == *decision => answer.releases.push(scheduler.release.to_string()),
+            _ => {
+                let because = last.map_or_else(Vec::new, |last| because(cluster, pod, last, scheduler));
+                answers.push(ComparedAnswer {
+                    releases: vec![scheduler.release.to_string()],
+                    decision: decision.clone(),
+                    because,
+                });
+            }
+        }
+        last = Some(scheduler);
+    }
+    ComparedPod { pod: cluster.pod_key(pod), same: answers.len() <= 1, answers }
+}
+
+fn because(cluster: &Arc<Cluster>, pod: PodId, before: &Scheduler, after: &Scheduler) -> Vec<BecauseRow> {
+    let setup = |it: &Scheduler| Setup {
+        behavior: Arc::clone(&it.behavior),
+        profile: Arc::clone(profile_of(pod, cluster, &it.profiles)),
+    };
+    let answer = |it: &Setup| {
+        let snapshot = Snapshot::new(Arc::clone(cluster), Arc::clone(&it.behavior));
+        let cycle = PodCycle { snapshot: &snapshot, pod, profile: &it.profile };
+        View { cycle, outcome: &cycle::schedule(&cycle) }.decision()
+    };
+    let fields = Behavior::fields();
+    let row = |it: Difference| match it {
+        Difference::Profile => BecauseRow {
+            field: "profile".to_owned(),
+            before: before.release.to_string(),
+            after: after.release.to_string(),
+            doc: "The default plugins and their order.".to_owned(),
+        },
+        Difference::Field(at) => {
+            let (group, field) = fields[at];
+            let variant = |it: &Behavior| field.variants[it.get(at)].0.to_owned();
+            BecauseRow {
+                field: format!("{group}.{}", field.name),
+                before: variant(&before.behavior),
+                after: variant(&after.behavior),
+                doc: one_line(field.doc),
+            }
+        }
+    };
+    compare::causes(&setup(before), &setup(after), answer).into_iter().map(row).collect()
+}
