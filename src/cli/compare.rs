@@ -19,9 +19,7 @@ use crate::kube::release::Release;
 use crate::model::cluster::Cluster;
 use crate::model::id::PodId;
 use crate::report::compare::tell;
-use crate::report::json::{
-    API_VERSION, BecauseRow, CompareReport, ComparedAnswer, ComparedPod, Decision, Tool,
-};
+use crate::report::json::{API_VERSION, BecauseRow, CompareReport, ComparedAnswer, ComparedPod, Decision, Tool};
 use crate::report::view::View;
 use crate::report::{problems, view};
 use std::sync::Arc;
@@ -48,8 +46,7 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let settings = Settings::read(&args.scheduler)?;
     let symbols = &mut input.loaded.cluster.symbols;
-    let schedulers: Vec<Scheduler> =
-        releases.iter().map(|it| settings.at(*it, symbols)).collect::<Result<_, _>>()?;
+    let schedulers: Vec<Scheduler> = releases.iter().map(|it| settings.at(*it, symbols)).collect::<Result<_, _>>()?;
     let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
     let pods: Vec<PodId> = targets.iter().filter_map(Target::pod).collect();
     let decisions: Vec<Vec<Decision>> = schedulers

@@ -11,13 +11,13 @@ use super::scheduler::{self, Scheduler};
 use super::target::{self, Target};
 use crate::engine::outcome::Certainty;
 use crate::model::cluster::Cluster;
-use crate::model::id::PodId;
+use crate::model::id::{NodeId, PodId};
 use crate::report::escape::SafeJson;
 use crate::report::json::{self, API_VERSION, ExplainReport, PodOutcome, PodReport, Tool};
 use crate::report::page::{Ink, Page, TableRow};
 use crate::report::story::{self, Detail};
 use crate::report::view::{self, View};
-use crate::report::{problems, summary};
+use crate::report::{node_story, problems, summary};
 use serde::{Serialize, Serializer};
 use std::cell::Cell;
 use std::io::Write;
@@ -44,7 +44,8 @@ pub(crate) fn run(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let scheduler = scheduler::resolve(&args.scheduler, &mut input)?;
     let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
     let desk = pool.install_or_here(|| Desk::new(&cluster, &scheduler));
-    let run = Run { args, input: &input, scheduler: &scheduler, desk, pool, exit: Cell::new(Exit::Clean) };
+    let node = args.node.as_deref().map(|it| target::node(desk.cluster(), it)).transpose()?;
+    let run = Run { args, input: &input, scheduler: &scheduler, desk, node, pool, exit: Cell::new(Exit::Clean) };
     match args.output.form() {
         Form::Json => run.json(&targets, io)?,
         Form::Table => run.text(&targets, Detail::Screen, io)?,
@@ -86,6 +87,7 @@ struct Run<'a> {
     input: &'a Input,
     scheduler: &'a Scheduler,
     desk: Desk<'a>,
+    node: Option<NodeId>,
     pool: Pool,
     exit: Cell<Exit>,
 }
@@ -133,7 +135,13 @@ impl Run<'_> {
     fn report(&self, answer: &Answer<'_>) -> PodReport {
         match &answer.outcome {
             Some(outcome) => {
-                PodReport { other_patch: answer.other_patch.clone(), ..self.desk.view(outcome).report() }
+                let view = self.desk.view(outcome);
+                let node_steps = self.node.filter(|_| view.preemption().is_some());
+                PodReport {
+                    other_patch: answer.other_patch.clone(),
+                    node_steps: node_steps.map(|node| node_story::row(&view, node)),
+                    ..view.report()
+                }
             }
             None => {
                 let (asked, near) = answer.target.not_found();
@@ -153,7 +161,7 @@ impl Run<'_> {
         let asked = !self.args.pods.is_empty();
         if targets.is_empty() {
             page.sentence(0, "No pod is pending: every pod of the dump has a node or is finished.");
-        } else if targets.len() > 1 && !asked && detail == Detail::Screen {
+        } else if targets.len() > 1 && !asked && self.node.is_none() && detail == Detail::Screen {
             let mut rows: Vec<TableRow> = Vec::new();
             for batch in targets.chunks(BATCH) {
                 let answers = self.answers(batch);
@@ -176,13 +184,20 @@ impl Run<'_> {
 
     fn tell(&self, page: &mut Page, answer: &Answer<'_>, detail: Detail) {
         if let Some(outcome) = &answer.outcome {
-            return story::tell(page, &self.desk.view(outcome), answer.other_patch.as_ref(), detail);
+            let view = self.desk.view(outcome);
+            story::tell(page, &view, answer.other_patch.as_ref(), detail);
+            if let Some(node) = self.node {
+                node_story::tell(page, &view, node);
+            }
+            return;
         }
         let (asked, near) = answer.target.not_found();
         page.gap();
         let more = match (answer.target, near) {
             (_, []) => ".".to_owned(),
-            (Target::Ambiguous { .. }, near) => format!(" by that name alone: it may be {}.", self.keys(near).join(", ")),
+            (Target::Ambiguous { .. }, near) => {
+                format!(" by that name alone: it may be {}.", self.keys(near).join(", "))
+            }
             (_, near) => format!(". Did you mean {}?", self.keys(near).join(", ")),
         };
         page.painted(0, Some(Ink::Careful), &format!("{asked} is not in the dump{more}"));

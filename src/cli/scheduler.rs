@@ -106,12 +106,7 @@ struct Chosen {
 fn choose(args: &SchedulerArgs, input: &Input) -> Result<Chosen, Failure> {
     if args.kube_version != "auto" {
         let version = parse(&args.kube_version)?;
-        return Ok(Chosen {
-            version,
-            from: VersionFrom::Flag,
-            source: "as asked".to_owned(),
-            assumptions: Vec::new(),
-        });
+        return Ok(Chosen { version, from: VersionFrom::Flag, source: "as asked".to_owned(), assumptions: Vec::new() });
     }
     let cluster = &input.loaded.cluster;
     let kubelets = cluster.nodes.iter().filter_map(|it| it.kubelet_version).map(|it| cluster.text(it));
@@ -120,12 +115,14 @@ fn choose(args: &SchedulerArgs, input: &Input) -> Result<Chosen, Failure> {
     let (from, source) = match found.source {
         Source::SchedulerPod => (VersionFrom::Dump, "from kube-scheduler's pod"),
         Source::ServerVersion => {
-            assumptions.push("the scheduler is of the API server's release; it may be one minor release older".to_owned());
+            assumptions
+                .push("the scheduler is of the API server's release; it may be one minor release older".to_owned());
             (VersionFrom::Dump, "from the API server's version")
         }
         Source::Kubelet => {
             assumptions.push(
-                "the scheduler is of the newest kubelet's release; it may be up to three minor releases newer".to_owned(),
+                "the scheduler is of the newest kubelet's release; it may be up to three minor releases newer"
+                    .to_owned(),
             );
             (VersionFrom::Dump, "guessed from the newest kubelet")
         }
@@ -161,7 +158,10 @@ fn note_text(note: VersionNote, version: Version, differs: bool) -> Option<Strin
     Some(match note {
         VersionNote::PatchUnknown if !differs => return None,
         VersionNote::PatchUnknown => {
-            format!("the patch is the newest, {release}; where {} answers otherwise, both answers are given", version.oldest)
+            format!(
+                "the patch is the newest, {release}; where {} answers otherwise, both answers are given",
+                version.oldest
+            )
         }
         VersionNote::NewerThanKnown { minor } => {
             format!("1.{minor} is newer than the newest known release and is taken to behave like {release}")
@@ -169,7 +169,9 @@ fn note_text(note: VersionNote, version: Version, differs: bool) -> Option<Strin
         VersionNote::OlderThanKnown { minor } => {
             format!("1.{minor} is older than the oldest known release and is taken to behave like {release}")
         }
-        VersionNote::PatchNewerThanKnown => format!("{release} behaves like the newest known patch of its minor release"),
+        VersionNote::PatchNewerThanKnown => {
+            format!("{release} behaves like the newest known patch of its minor release")
+        }
         VersionNote::Prerelease => format!("the pre-release behaves like {release}"),
     })
 }

@@ -1,7 +1,9 @@
 //! Which pods are meant.
 
+use super::failure::Failure;
 use crate::model::cluster::Cluster;
-use crate::model::id::PodId;
+use crate::model::id::{NodeId, PodId};
+use crate::model::node::Node;
 
 /// A pod that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +93,22 @@ fn missing(cluster: &Cluster, space: Option<&str>, name: &str) -> Target {
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     Target::Missing { asked, near: near.into_iter().take(NEAR).map(|(_, id)| id).collect() }
+}
+
+/// The node of a name.
+pub(crate) fn node(cluster: &Cluster, name: &str) -> Result<NodeId, Failure> {
+    let name = name.trim_start_matches("node/");
+    if let Some(node) = cluster.symbols.get(name).and_then(|it| cluster.node_of(it)) {
+        return Ok(node);
+    }
+    let likeness = |it: &Node| strsim::jaro_winkler(name, cluster.text(it.name));
+    let near = cluster.nodes.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)).then(b.name.cmp(&a.name)));
+    let near = near.filter(|it| likeness(it) >= SIMILAR).map(|it| format!("did you mean {}?", cluster.text(it.name)));
+    let failure = Failure::new(format!("node `{name}` is not in the dump"));
+    Err(match near {
+        Some(near) => failure.help(near),
+        None => failure,
+    })
 }
 
 /// Every pod that waits for a node of whichever scheduler: neither bound nor finished.

@@ -5,7 +5,9 @@ use super::claims;
 use super::framework::{Code, Fault, Gap, GapSet, Gaps, NarrowedNode, NodeStatus, PodCycle, Rejection, Verdict};
 use super::node_view::NodeView;
 use super::nominated;
-use super::outcome::{Certainty, Disposition, DynamicResourcesPostFilter, Gated, Nomination, Outcome, PostFilter};
+use super::outcome::{
+    Certainty, Disposition, DynamicResourcesPostFilter, Gated, Nomination, Outcome, PostFilter, Trace,
+};
 use super::pre_filter::{self, PreFilterEnd, Prepared};
 use super::preemption::{self, statuses::Statuses};
 use crate::kube::behavior::{
@@ -67,6 +69,12 @@ pub fn schedule(cycle: &PodCycle<'_>) -> Outcome {
         outcome.certainty = Certainty::Undetermined;
     }
     outcome
+}
+
+/// The dry run of one node, step by step. For a pod whose outcome is known to have one there.
+pub fn trace(cycle: &PodCycle<'_>, node: NodeId) -> Trace {
+    let prepared = pre_filter::run(cycle);
+    preemption::trace(cycle, &prepared.filters, node)
 }
 
 /// What keeps a pod from being tried at all.

@@ -44,7 +44,7 @@ pub(crate) fn others<'a>(cycle: &PodCycle<'a>, node: NodeId) -> impl Iterator<It
 }
 
 /// Nominated pods of at least the incoming pod's priority: the room they take is not there.
-fn respected<'a>(cycle: &PodCycle<'a>, node: NodeId) -> impl Iterator<Item = PodId> + use<'a> {
+pub(crate) fn respected<'a>(cycle: &PodCycle<'a>, node: NodeId) -> impl Iterator<Item = PodId> + use<'a> {
     let (cluster, priority) = (cycle.cluster(), cycle.incoming().priority());
     others(cycle, node).filter(move |pod| cluster.pod(*pod).priority() >= priority)
 }

@@ -28,6 +28,21 @@ pub struct Outcome {
     pub gaps: Vec<Gap>,
 }
 
+impl Outcome {
+    /// Whether the scheduler tried and failed, which it says with an event.
+    pub fn is_failure(&self) -> bool {
+        match self.disposition {
+            Disposition::Error(_) | Disposition::Unschedulable => true,
+            Disposition::Bound
+            | Disposition::Terminal
+            | Disposition::Deleting
+            | Disposition::OtherScheduler
+            | Disposition::Gated(_)
+            | Disposition::Feasible(_) => false,
+        }
+    }
+}
+
 /// What came of a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Disposition {
@@ -177,6 +192,32 @@ pub struct Victim {
     /// Pods of the node, equal in importance, that may stand in its place: the order in the scheduler's memory decides.
     /// Looked for on the nodes that are most likely to be nominated.
     pub equals: Vec<PodId>,
+}
+
+/// The dry run of one node, step by step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// The pods of lower priority, which are taken off first, in the node's order.
+    pub removed: Vec<PodId>,
+    /// The verdict on the node without them; `None` where it was not reached.
+    pub emptied: Option<NodeStatus>,
+    /// The pods that are put back in turn: those first whose eviction violates a budget, the most important first.
+    pub put_back: Vec<PutBack>,
+    /// What comes of it.
+    pub result: Option<Result<Candidate, DryRunFailure>>,
+}
+
+/// A pod that is put back on the node, to see whether the preemptor fits beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PutBack {
+    /// The pod.
+    pub pod: PodId,
+    /// Budgets that match it.
+    pub pdbs: Vec<PdbCharge>,
+    /// Whether its eviction violates a budget.
+    pub violates: bool,
+    /// The verdict on the node with it. Where it rejects, the pod is taken off again: it is a victim.
+    pub status: NodeStatus,
 }
 
 /// What a victim costs a budget.

@@ -35,8 +35,9 @@ impl Setup {
     }
 
     fn differences(&self, other: &Setup) -> Vec<Difference> {
-        // Sentences decide nothing.
-        let fields = Behavior::fields().into_iter().enumerate().filter(|(_, (group, _))| *group != "texts");
+        // Sentences, and what follows a choice, decide nothing.
+        let decides = |group: &str| group != "texts" && group != "effects";
+        let fields = Behavior::fields().into_iter().enumerate().filter(|(_, (group, _))| decides(group));
         let differs = |at: &usize| self.behavior.get(*at) != other.behavior.get(*at);
         let differing = fields.map(|(at, _)| at).filter(differs).map(Difference::Field);
         let profile = (self.profile != other.profile).then_some(Difference::Profile);
@@ -52,9 +53,7 @@ pub fn causes<Answer: PartialEq>(before: &Setup, after: &Setup, answer: impl Fn(
         return Vec::new();
     }
     let all = before.differences(after);
-    let matters = |it: &Difference| {
-        answer(&after.with(*it, before)) != new || answer(&before.with(*it, after)) == new
-    };
+    let matters = |it: &Difference| answer(&after.with(*it, before)) != new || answer(&before.with(*it, after)) == new;
     let single: Vec<Difference> = all.iter().copied().filter(matters).collect();
     if single.is_empty() { all } else { single }
 }

@@ -1,4 +1,6 @@
 //! Numbers behind an outcome, computed anew where somebody asks: the engine keeps verdicts, not sums.
 
 pub mod compare;
+pub mod effects;
+pub mod node_story;
 pub mod numbers;

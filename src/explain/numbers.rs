@@ -13,6 +13,8 @@ pub struct Shortfall {
     pub resource: ResourceName,
     /// What the pods that stay take.
     pub used: i64,
+    /// What pods take that are nominated to the node; counted only where the others leave room enough.
+    pub nominated: i64,
     /// What the pod asks for.
     pub asked: i64,
     /// What the node has.
@@ -22,7 +24,7 @@ pub struct Shortfall {
 impl Shortfall {
     /// What is left for the pod.
     pub fn free(&self) -> i64 {
-        self.allocatable.saturating_sub(self.used)
+        self.allocatable.saturating_sub(self.used).saturating_sub(self.nominated)
     }
 }
 
@@ -50,7 +52,7 @@ pub fn incoming(cycle: &PodCycle<'_>) -> Resources {
 
 fn shortfall(bit: usize, asked: &Resources, view: &NodeView<'_>) -> Option<Shortfall> {
     let (used, has) = (view.requested(), &view.info.allocatable);
-    let of = |resource, used, asked, allocatable| Some(Shortfall { resource, used, asked, allocatable });
+    let of = |resource, used, asked, allocatable| Some(Shortfall { resource, used, nominated: 0, asked, allocatable });
     match bit {
         0 => of(ResourceName::Pods, i64::try_from(view.pod_count()).unwrap_or(i64::MAX), 1, has.pods),
         1 => of(ResourceName::Cpu, used.milli_cpu, asked.milli_cpu, has.milli_cpu),

@@ -2,7 +2,7 @@
 
 use crate::explain::numbers::Shortfall;
 use crate::model::cluster::Cluster;
-use crate::model::resources::ResourceName;
+use crate::model::resources::{ResourceName, Resources};
 use crate::model::time::Time;
 
 /// A resource's name.
@@ -37,11 +37,31 @@ fn bytes(value: i64) -> String {
     value.to_string()
 }
 
-/// `1900m in use + 2 asked > 4`: the arithmetic of one shortfall.
-pub fn arithmetic(cluster: &Cluster, it: &Shortfall) -> String {
+/// `cpu: 1900m in use + 2 asked > 4`: the arithmetic of one shortfall. `own` is the part of what is in use that the pod
+/// in question takes.
+pub fn arithmetic(cluster: &Cluster, it: &Shortfall, own: Option<i64>) -> String {
     let of = |value| amount(it.resource, value);
+    let used = match own {
+        Some(own) => format!("{} others + {} its own", of(it.used.saturating_sub(own)), of(own)),
+        None => format!("{} in use", of(it.used)),
+    };
+    let nominated = match it.nominated {
+        0 => String::new(),
+        some => format!(" + {} nominated", of(some)),
+    };
     let name = resource_name(cluster, it.resource);
-    format!("{name} {} in use + {} asked > {}", of(it.used), of(it.asked), of(it.allocatable))
+    format!("{name} {used}{nominated} + {} asked > {}", of(it.asked), of(it.allocatable))
+}
+
+/// How much of one resource there is among several.
+pub fn of_resource(resources: &Resources, resource: ResourceName) -> i64 {
+    match resource {
+        ResourceName::Cpu => resources.milli_cpu,
+        ResourceName::Memory => resources.memory,
+        ResourceName::EphemeralStorage => resources.ephemeral_storage,
+        ResourceName::Pods => 1,
+        ResourceName::HugePages(id) | ResourceName::Scalar(id) => resources.scalar(id),
+    }
 }
 
 /// `3 of the 4 cpu asked for are free`.
@@ -73,6 +93,7 @@ pub fn span(seconds: i64) -> String {
 pub fn count(number: usize, what: &str) -> String {
     match number {
         1 => format!("1 {what}"),
+        _ if what.ends_with('s') => format!("{number} {what}es"),
         _ if what.ends_with('y') => format!("{number} {}ies", what.trim_end_matches('y')),
         _ => format!("{number} {what}s"),
     }

@@ -238,9 +238,46 @@ pub struct PodReport {
     /// What the dump lacks and the answer touches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<GapRow>,
+    /// The dry run of the node asked for, step by step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_steps: Option<NodeSteps>,
     /// What the oldest patch of the minor release answers, where the patch is not known and this differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_patch: Option<OtherPatch>,
+}
+
+/// The dry run of one node, step by step.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeSteps {
+    /// The node.
+    pub node: String,
+    /// The pods of lower priority, which are taken off first.
+    pub removed: Vec<String>,
+    /// The verdict on the node without them; null where the node is not tried.
+    pub emptied: Option<Status>,
+    /// The sums behind that verdict, or where there is none, behind that on the node as it is.
+    pub sums: Vec<String>,
+    /// Pods put back in turn.
+    pub put_back: Vec<PutBackRow>,
+}
+
+/// A pod that is put back.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PutBackRow {
+    /// The pod.
+    pub pod: String,
+    /// Its priority.
+    pub priority: i32,
+    /// Budgets that match it.
+    pub pdbs: Vec<PdbChargeRow>,
+    /// Whether it may stay; otherwise it is a victim.
+    pub stays: bool,
+    /// The verdict on the node with it.
+    pub verdict: Status,
+    /// The sums behind it.
+    pub sums: Vec<String>,
 }
 
 /// The answer of another patch of the same minor release.
@@ -277,6 +314,7 @@ impl PodReport {
             actions: Vec::new(),
             certainty: None,
             gaps: Vec::new(),
+            node_steps: None,
             other_patch: None,
         }
     }

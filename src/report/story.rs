@@ -1,15 +1,18 @@
 //! One pod's outcome for people: the first line answers, each block answers the next question.
 
 use super::amount::{amount, clock, count, free_of_asked, span};
-use super::groups::{self, Group, Obstacle};
 use super::compare;
+use super::groups::{self, Group, Obstacle};
 use super::json::{OtherPatch, PodOutcome};
 use super::page::{Ink, Page, TableRow, numbers, words};
 use super::view::{View, cause_text, gap_text};
 use crate::engine::outcome::{
     Candidate, Certainty, Choice, Criterion, Disposition, Eligibility, Gated, PossibleNomination, Victim,
 };
+use crate::explain::effects::Effect;
+use crate::explain::node_story::NodeStory;
 use crate::explain::numbers as sums;
+use crate::kube::behavior::VictimDeletions;
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::resources::ResourceName;
 use std::collections::BTreeMap;
@@ -54,8 +57,8 @@ impl Story<'_, '_> {
                 self.victims(candidate);
                 self.budgets(candidate);
                 self.why_node(choice);
-                self.other_nodes();
-                self.next(choice, candidate);
+                self.other_nodes("Why not the other nodes");
+                self.next(candidate);
             }
             None => self.why_not(),
         }
@@ -192,7 +195,8 @@ impl Story<'_, '_> {
     fn victims(&mut self, candidate: &Candidate) {
         self.page.heading(&format!("Victims on {}", self.view.node_name(candidate.node)));
         let shown = self.detail.at_most(8);
-        let rows = candidate.victims.iter().take(shown).map(|it| self.victim(candidate.node, it)).collect();
+        let again = self.view.node_story(candidate.node);
+        let rows = candidate.victims.iter().take(shown).map(|it| self.victim(candidate.node, it, &again)).collect();
         self.page.table(&[words("POD"), words("OWNER"), numbers("PRIORITY"), words("STARTED")], rows);
         if candidate.victims.len() > shown {
             self.page.sentence(2, &format!("… and {} more; --wide shows all", candidate.victims.len() - shown));
@@ -212,7 +216,7 @@ impl Story<'_, '_> {
         }
     }
 
-    fn victim(&self, node: NodeId, victim: &Victim) -> TableRow {
+    fn victim(&self, node: NodeId, victim: &Victim, again: &NodeStory) -> TableRow {
         let cluster = self.view.cluster();
         let first = victim.pods[0];
         let pod = cluster.pod(first);
@@ -230,17 +234,15 @@ impl Story<'_, '_> {
         if pod.deleted.is_some() {
             row = row.below("terminating already: it is not evicted anew");
         }
-        row.below(self.why_victim(node, victim))
+        row.below(self.why_victim(node, victim, again))
     }
 
-    fn why_victim(&self, node: NodeId, victim: &Victim) -> String {
-        match &victim.kept_out_by {
-            Some(status) => {
-                let reasons = self.view.words().status(status, node).reasons.join(", ");
-                format!("had to go: with it back, {reasons}")
-            }
-            None => "had to go".to_owned(),
-        }
+    fn why_victim(&self, node: NodeId, victim: &Victim, again: &NodeStory) -> String {
+        let Some(status) = &victim.kept_out_by else { return "had to go".to_owned() };
+        let reasons = self.view.words().status(status, node).reasons.join(", ");
+        let sums = self.view.sums(again, victim.pods[0]);
+        let sums = if sums.is_empty() { String::new() } else { format!(" ({sums})") };
+        format!("had to go: with it back, {reasons}{sums}")
     }
 
     fn some_pods(&self, pods: &[PodId]) -> String {
@@ -277,7 +279,11 @@ impl Story<'_, '_> {
             };
             let name = self.view.pdb_key(pdb);
             let victims = count(usize::try_from(victims).unwrap_or(0), "victim");
-            let allows = format!("{name} allows {allowed} disruptions{health}; {victims}{counted}");
+            let allowed = match allowed {
+                1 => "1 disruption".to_owned(),
+                _ => format!("{allowed} disruptions"),
+            };
+            let allows = format!("{name} allows {allowed}{health}; {victims}{counted}");
             let (ink, text) = match violated {
                 0 => (Ink::Good, format!("{allows}: kept")),
                 _ => (Ink::Bad, format!("{allows}: exceeded by {violated}")),
@@ -397,12 +403,12 @@ impl Story<'_, '_> {
 
     // ---- other nodes
 
-    fn other_nodes(&mut self) {
+    fn other_nodes(&mut self, heading: &str) {
         let groups = groups::of(&self.view);
         if groups.is_empty() {
             return;
         }
-        self.page.heading("Why not the other nodes");
+        self.page.heading(heading);
         self.groups(&groups);
     }
 
@@ -475,7 +481,7 @@ impl Story<'_, '_> {
                         self.last_message()
                     ),
                 );
-                self.other_nodes();
+                self.other_nodes("Why not the other nodes");
             }
             Disposition::Unschedulable => {
                 if let Some(preemption) = self.view.preemption()
@@ -483,7 +489,7 @@ impl Story<'_, '_> {
                 {
                     self.terminating(pod);
                 }
-                self.other_nodes();
+                self.other_nodes("Why not");
                 self.as_event_says();
             }
             Disposition::Bound
@@ -535,26 +541,59 @@ impl Story<'_, '_> {
 
     // ---- next
 
-    fn next(&mut self, choice: &Choice, candidate: &Candidate) {
-        let cluster = self.view.cluster();
-        let mut steps = Vec::new();
-        for pod in &choice.cleared {
-            steps.push(format!("clears the nomination of {}", cluster.pod_key(*pod)));
+    fn next(&mut self, candidate: &Candidate) {
+        let effects = self.view.effects();
+        let told: Vec<PodId> =
+            effects.iter().filter_map(|it| if let Effect::Delete(pod) = it { Some(*pod) } else { None }).collect();
+        let mut steps: Vec<String> = Vec::new();
+        let mut victims_told = false;
+        for effect in &effects {
+            match effect {
+                Effect::ClearNomination(pod) => {
+                    steps.push(format!("clears the nomination of {}", self.view.cluster().pod_key(*pod)));
+                }
+                Effect::Nominate(node) => steps.push(format!("sets nominatedNodeName={}", self.view.node_name(*node))),
+                Effect::FailedScheduling => steps.push("writes FailedScheduling on the preemptor".to_owned()),
+                Effect::MarkVictim(_) | Effect::Delete(_) | Effect::VictimEvent(_) if victims_told => {}
+                Effect::MarkVictim(_) | Effect::Delete(_) | Effect::VictimEvent(_) => {
+                    victims_told = true;
+                    steps.push(
+                        self.telling_victims(&told, effects.iter().any(|it| matches!(it, Effect::MarkVictim(_)))),
+                    );
+                }
+            }
         }
-        let evicted: Vec<PodId> = candidate
-            .victims
-            .iter()
-            .flat_map(|it| it.pods.iter().copied())
-            .filter(|it| cluster.pod(*it).deleted.is_none())
-            .collect();
-        if !evicted.is_empty() {
-            let grace = evicted.iter().filter_map(|it| cluster.pod(*it).grace_seconds).max();
-            let grace = grace.map_or(String::new(), |it| format!(" (grace {it} s at most)"));
-            steps.push(format!("deletes {}{grace}", count(evicted.len(), "victim")));
-        }
-        steps.push(format!("sets nominatedNodeName={}", self.view.node_name(choice.node)));
         self.page.heading("Next, the scheduler");
         self.page.sentence(2, &format!("{}.", steps.join(" → ")));
+        let terminating = candidate.victims.iter().flat_map(|it| &it.pods).count() - told.len();
+        if terminating > 0 {
+            let text = format!("{} terminating already and not deleted again.", count(terminating, "victim"));
+            self.page.sentence(2, &text);
+        }
+    }
+
+    fn telling_victims(&self, told: &[PodId], marked: bool) -> String {
+        let cluster = self.view.cluster();
+        let mark = if marked { "marks it DisruptionTarget, " } else { "" };
+        let grace = |pod: &PodId| cluster.pod(*pod).grace_seconds;
+        if let [pod] = told {
+            let grace = grace(pod).map_or(String::new(), |it| format!(" (grace {it} s)"));
+            let what = format!("deletes it{grace} with event Preempted");
+            return match marked {
+                true => format!("marks {} DisruptionTarget, {what}", cluster.pod_key(*pod)),
+                false => format!("deletes {}{} with event Preempted", cluster.pod_key(*pod), {
+                    cluster.pod(*pod).grace_seconds.map_or(String::new(), |it| format!(" (grace {it} s)"))
+                }),
+            };
+        }
+        let order = match self.view.cycle.snapshot.behavior.effects.deletions {
+            VictimDeletions::InTurn => "one after the other",
+            VictimDeletions::AtOnce => "all at once",
+            VictimDeletions::LastByItself => "all but the last at once",
+        };
+        let longest = told.iter().filter_map(grace).max();
+        let longest = longest.map_or(String::new(), |it| format!(" (grace up to {it} s)"));
+        format!("takes {} victims, {order}: {mark}deletes it{longest} with event Preempted", told.len())
     }
 
     // ---- what is uncertain

@@ -95,8 +95,10 @@ pub fn footer(page: &mut Page, cluster: &Cluster, scheduler: &Scheduler, source:
         (many, Detail::Screen) => format!(" Not in the dump: {many} kinds, see --wide."),
     };
     let read = if read.is_empty() { "nothing".to_owned() } else { read.join(", ") };
-    let text =
-        format!("kube-scheduler {} ({source}), profile {}. Read: {read}.{absent}", scheduler.version, scheduler.profile);
+    let text = format!(
+        "kube-scheduler {} ({source}), profile {}. Read: {read}.{absent}",
+        scheduler.version, scheduler.profile
+    );
     page.painted(0, Some(Ink::Faint), &text);
     for assumption in &scheduler.assumptions {
         page.painted(0, Some(Ink::Faint), &format!("Assumed: {assumption}."));

@@ -1,17 +1,21 @@
 //! Outcomes with names in place of ids: the rows of the report for programs, and what the tables share with them.
 
+use super::amount::{arithmetic, of_resource};
 use super::json::{
-    CandidateRow, CertaintyRow, CoverageRow, CriterionName, Decision, GapRow, Level, NominatedRow, PdbChargeRow, PdbViolationRow,
-    PodOutcome, PodReport, PossibleRow, State, Status, VictimRow,
+    Action, CandidateRow, CertaintyRow, CoverageRow, CriterionName, Decision, GapRow, Level, NominatedRow,
+    PdbChargeRow, PdbViolationRow, PodOutcome, PodReport, PossibleRow, State, Status, VictimRow,
 };
-use crate::engine::framework::{Gap, GapEffect, PodCycle};
+use crate::engine::framework::{Gap, GapEffect, NodeStatus, PodCycle, Verdict};
 use crate::engine::outcome::{
     Candidate, Cause, Certainty, Choice, Criterion, Disposition, Eligibility, Outcome, PdbCharge, Preemption, Victim,
 };
+use crate::explain::effects::{self, Effect};
+use crate::explain::node_story::{self, NodeStory};
+use crate::explain::numbers::Shortfall;
 use crate::model::cluster::{Cluster, Coverage, CoverageState};
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::time::Time;
-use crate::wording::{StatusWords, Words};
+use crate::wording::{self, StatusWords, Words};
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
@@ -73,6 +77,63 @@ impl<'a> View<'a> {
         Words::new(self.cycle.snapshot, self.outcome)
     }
 
+    /// One node's dry run again, with its sums.
+    pub fn node_story(&self, node: NodeId) -> NodeStory {
+        let fits = NodeStatus::of(Verdict::Fits);
+        let status = self.outcome.nodes.get(node.index()).and_then(Option::as_ref).unwrap_or(&fits);
+        node_story::of(&self.cycle, node, status)
+    }
+
+    /// The arithmetic that keeps a pod out that was put back, such as
+    /// `cpu 1500m others + 1900m its own + 1900m asked > 4`.
+    pub fn sums(&self, story: &NodeStory, pod: PodId) -> String {
+        let Some(at) = story.trace.put_back.iter().position(|it| it.pod == pod) else { return String::new() };
+        story.put_back[at].iter().map(|it| self.sum(it, Some(pod))).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The arithmetic of one shortfall; the part of a pod that was put back stands by itself.
+    pub fn sum(&self, it: &Shortfall, own: Option<PodId>) -> String {
+        let own = own.map(|pod| of_resource(self.cycle.snapshot.footprint(pod), it.resource));
+        arithmetic(self.cluster(), it, own)
+    }
+
+    /// What the scheduler writes next.
+    pub fn effects(&self) -> Vec<Effect> {
+        effects::of(&self.cycle, self.outcome, self.chosen())
+    }
+
+    fn actions(&self) -> Vec<Action> {
+        let cluster = self.cluster();
+        let texts = &self.cycle.snapshot.behavior.texts;
+        let own = || cluster.pod_key(self.outcome.pod);
+        let action = |effect: Effect| match effect {
+            Effect::ClearNomination(pod) => Action::Clear { pod: cluster.pod_key(pod) },
+            Effect::MarkVictim(pod) => Action::Patch {
+                pod: cluster.pod_key(pod),
+                what: wording::victim_condition(texts, cluster, self.outcome.pod).map_or(String::new(), |it| {
+                    format!("condition {}=True, reason {}, message {}", it.kind, it.reason, it.message)
+                }),
+            },
+            Effect::Delete(pod) => {
+                Action::Delete { pod: cluster.pod_key(pod), grace_period_seconds: cluster.pod(pod).grace_seconds }
+            }
+            Effect::VictimEvent(pod) => Action::Event {
+                pod: cluster.pod_key(pod),
+                reason: "Preempted",
+                message: self.chosen().map_or(String::new(), |(choice, _)| {
+                    wording::victim_event(texts, cluster, self.outcome.pod, choice.node)
+                }),
+            },
+            Effect::FailedScheduling => Action::Event {
+                pod: own(),
+                reason: "FailedScheduling",
+                message: wording::event_text(&self.words().failed_scheduling().unwrap_or_default()),
+            },
+            Effect::Nominate(node) => Action::Nomination { pod: own(), node: self.node_name(node).to_owned() },
+        };
+        self.effects().into_iter().map(action).collect()
+    }
+
     /// What was decided, without sentences and sums: what releases are compared by.
     pub fn decision(&self) -> Decision {
         let mut decision = Decision {
@@ -112,6 +173,7 @@ impl<'a> View<'a> {
             report.candidates = self.candidates(preemption);
             report.dry_run = self.dry_run(preemption);
         }
+        report.actions = self.actions();
         if let Some((choice, candidate)) = self.chosen() {
             report.nominated = Some(self.nominated(choice));
             report.victims = self.victims(candidate);
@@ -219,7 +281,8 @@ impl<'a> View<'a> {
         format!("{}/{}", self.cluster().namespace_name(pdb.namespace), self.cluster().text(pdb.name))
     }
 
-    fn charge(&self, charge: &PdbCharge) -> PdbChargeRow {
+    /// What a victim costs a budget.
+    pub fn charge(&self, charge: &PdbCharge) -> PdbChargeRow {
         PdbChargeRow {
             name: self.pdb_key(charge.pdb),
             allowed: charge.allowed,
@@ -269,7 +332,8 @@ impl<'a> View<'a> {
     }
 }
 
-fn status_row(words: StatusWords) -> Status {
+/// A status for programs.
+pub fn status_row(words: StatusWords) -> Status {
     let plugin = Some(words.plugin).filter(|it| !it.is_empty());
     Status { code: words.code, plugin, reasons: words.reasons }
 }

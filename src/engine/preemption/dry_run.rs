@@ -5,7 +5,7 @@ use super::super::chain::{CycleFilters, HookFailed, Phase};
 use super::super::framework::{GapSet, NodeStatus, PodCycle};
 use super::super::node_view::NodeView;
 use super::super::nominated;
-use super::super::outcome::{Candidate, DryRunFailure, Score, Victim};
+use super::super::outcome::{Candidate, DryRunFailure, PutBack, Score, Trace, Victim};
 use super::importance::{self, Importance};
 use super::pdb::{Budgets, Charges, Rank};
 use crate::kube::behavior::{NoLowerPriority, NoVictimNeeded, VictimOrder};
@@ -39,6 +39,8 @@ pub(crate) struct Tried {
 struct Scratch {
     potential: Vec<Importance>,
     charges: Charges,
+    /// Written down only where somebody asks for one node.
+    trace: Option<Trace>,
 }
 
 /// Nodes so small that two of them cost more to share out than to try.
@@ -68,6 +70,15 @@ impl DryRuns<'_> {
         self.potential_victims(node, &mut found);
         importance::sort(&mut found, &self.cycle.snapshot.behavior.preemption, self.now);
         found
+    }
+
+    /// Tries one node and writes down every step.
+    pub(crate) fn traced(&self, node: NodeId) -> Trace {
+        let mut scratch = Scratch { trace: Some(Trace::default()), ..Scratch::default() };
+        let tried = self.one_with(&mut scratch, node, &mut |_| ());
+        let mut trace = scratch.trace.unwrap_or_default();
+        trace.result = Some(tried.result);
+        trace
     }
 
     /// The pods of the node that have a lower priority, in its order. Nothing else protects a pod.
@@ -101,13 +112,17 @@ impl DryRuns<'_> {
         }
         let emptied = room.judge(&self.cycle);
         *gaps = emptied.gaps;
+        if let Some(trace) = &mut scratch.trace {
+            trace.removed = scratch.potential.iter().map(|victim| victim.pod).collect();
+            trace.emptied = Some(emptied.clone());
+        }
         if !emptied.fits() {
             return Err(DryRunFailure::Rejected(emptied));
         }
         importance::sort(&mut scratch.potential, behavior, self.now);
         reorder(&mut scratch.potential);
         self.budgets.charge(&scratch.potential, self.rank, &mut scratch.charges);
-        let candidate = self.reprieve(room, &scratch.potential, &scratch.charges)?;
+        let candidate = self.reprieve(room, &scratch.potential, &scratch.charges, scratch.trace.as_mut())?;
         match behavior.no_victim_needed {
             NoVictimNeeded::Fails if candidate.victims.is_empty() => Err(DryRunFailure::NoVictimNeeded),
             NoVictimNeeded::Fails | NoVictimNeeded::Candidate | NoVictimNeeded::Wins => Ok(candidate),
@@ -120,6 +135,7 @@ impl DryRuns<'_> {
         mut room: Room<'_>,
         potential: &[Importance],
         charges: &Charges,
+        mut trace: Option<&mut Trace>,
     ) -> Result<Candidate, DryRunFailure> {
         let (violating, others): (Vec<usize>, Vec<usize>) =
             (0..potential.len()).partition(|&victim| charges.violates(victim));
@@ -131,6 +147,10 @@ impl DryRuns<'_> {
             let failed = |failed: HookFailed| DryRunFailure::UnpreparedHook(failed.0);
             room.add(victim).map_err(failed)?;
             let status = room.judge(&self.cycle);
+            if let Some(trace) = trace.as_deref_mut() {
+                let (pdbs, violates) = (charges.of(at), charges.violates(at));
+                trace.put_back.push(PutBack { pod: victim.pod, pdbs, violates, status: status.clone() });
+            }
             if status.fits() {
                 reprieved.push(victim.pod);
             } else {

@@ -14,10 +14,11 @@ pub(crate) mod statuses;
 
 use super::chain::CycleFilters;
 use super::framework::{Fault, Gap, GapEffect, GapSet, PodCycle, Verdict};
-use super::outcome::{Cause, DryRunFailure, Eligibility, Nomination, Preemption};
+use super::outcome::{Cause, DryRunFailure, Eligibility, Nomination, Preemption, Trace};
 use crate::kube::behavior::{DryRunError, NominationWithoutCandidate, PotentialOrder};
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::{CoverageState, Kind};
+use crate::model::id::NodeId;
 use crate::model::time::Time;
 use choice::Choices;
 use dry_run::{DryRuns, Tried};
@@ -95,6 +96,13 @@ pub(crate) fn run(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, statuses: &S
         preempted.gaps = budget_gaps(cycle, &preempted.preemption);
     }
     preempted
+}
+
+/// The dry run of one node, step by step, as [`run`] does it.
+pub(crate) fn trace(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, node: NodeId) -> Trace {
+    let budgets = Budgets::new(cycle.cluster(), &cycle.snapshot.behavior.preemption);
+    let now = cycle.cluster().as_of.unwrap_or(Time::MAX);
+    DryRuns { cycle: *cycle, filters, budgets: &budgets, rank: &[], now }.traced(node)
 }
 
 fn without_candidate(cycle: &PodCycle<'_>, preemption: &Preemption) -> Nomination {

@@ -5,6 +5,7 @@
 //! the table that `versions` prints, of the difference that `--compare` names, and of the test that flips every field.
 
 mod affinity;
+mod effects;
 mod frame;
 mod preemption;
 mod requests;
@@ -13,6 +14,7 @@ mod texts;
 mod volumes;
 
 pub use affinity::*;
+pub use effects::*;
 pub use frame::*;
 pub use preemption::*;
 pub use requests::*;
@@ -160,6 +162,8 @@ groups! {
     volumes: VolumesBehavior,
     /// Preemption proper.
     preemption: PreemptionBehavior,
+    /// What follows a choice.
+    effects: EffectsBehavior,
     /// Sentences.
     texts: TextsBehavior,
 }
