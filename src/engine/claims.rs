@@ -68,13 +68,17 @@ pub(crate) fn basic_check(cycle: &PodCycle<'_>, gaps: &mut Gaps) -> Option<(Faul
         ClaimProblems::ErrorFirst | ClaimProblems::ErrorOnNodes => {}
     }
     let fault = |one: PodClaim<'_>| match one.claim {
-        None => Some(Fault::ClaimMissing { claim: one.name }),
+        None => Some(Fault::ClaimMissing { plugin: Plugin::VolumeBinding, claim: one.name }),
         Some(claim) if claim.deleted.is_some() => Some(Fault::ClaimDeleted { claim: one.name }),
-        Some(_) => one.is_foreign(pod).then_some(Fault::ClaimNotOwned { claim: one.name }),
+        Some(_) => one.is_foreign(pod).then_some(Fault::ClaimNotOwned {
+            plugin: Plugin::VolumeBinding,
+            claim: one.name,
+            pod: cycle.pod,
+        }),
     };
     let fault = of_pod(cluster, pod).filter(|one| is_bound_with_pod(behavior, one)).find_map(fault)?;
     let blind = match fault {
-        Fault::ClaimMissing { claim } => note_missing_claim(gaps, cluster, Plugin::VolumeBinding, claim),
+        Fault::ClaimMissing { claim, .. } => note_missing_claim(gaps, cluster, Plugin::VolumeBinding, claim),
         _ => GapSet::NONE,
     };
     Some((fault, blind))

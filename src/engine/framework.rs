@@ -262,8 +262,8 @@ pub enum Rejection {
     ClaimLost {
         /// The claim.
         claim: Symbol,
-        /// Its volume.
-        volume: Symbol,
+        /// Its volume, if it names one.
+        volume: Option<Symbol>,
     },
     /// VolumeBinding, PreFilter: the claim is being deleted.
     ClaimDeleted {
@@ -345,6 +345,8 @@ pub enum Fault {
     },
     /// A claim is missing (1.18, 1.19; volume limits in 1.23 … 1.29).
     ClaimMissing {
+        /// Who says it.
+        plugin: Plugin,
         /// The claim.
         claim: Symbol,
     },
@@ -355,16 +357,24 @@ pub enum Fault {
     },
     /// A claim of a generic ephemeral volume belongs to somebody else.
     ClaimNotOwned {
+        /// Who says it.
+        plugin: Plugin,
         /// The claim.
         claim: Symbol,
+        /// The pod whose volume it is.
+        pod: PodId,
     },
     /// A volume is missing (1.18, 1.19).
     VolumeMissing {
+        /// Who says it.
+        plugin: Plugin,
         /// The volume.
         volume: Symbol,
     },
     /// A class is missing, or has no binding mode.
     Class {
+        /// Who says it.
+        plugin: Plugin,
         /// The class, if the claim names one.
         class: Option<Symbol>,
     },
@@ -382,6 +392,8 @@ pub enum Fault {
     },
     /// An in-tree volume cannot be translated to CSI.
     UntranslatableVolume {
+        /// Who says it.
+        plugin: Plugin,
         /// The PersistentVolume, or the name within the pod.
         volume: Symbol,
     },
@@ -418,6 +430,30 @@ impl NodeStatus {
     /// Whether the pod fits.
     pub fn fits(&self) -> bool {
         self.verdict == Verdict::Fits
+    }
+}
+
+impl Fault {
+    /// The plugin that met the error, where it is one of Filter.
+    pub fn plugin(&self) -> Option<Plugin> {
+        match self {
+            Fault::ClaimMissing { plugin, .. }
+            | Fault::ClaimNotOwned { plugin, .. }
+            | Fault::VolumeMissing { plugin, .. }
+            | Fault::Class { plugin, .. }
+            | Fault::UntranslatableVolume { plugin, .. }
+            | Fault::StateMissing { plugin } => Some(*plugin),
+            Fault::UnboundImmediateClaims
+            | Fault::UnparsableClaimSelector { .. }
+            | Fault::VolumeAttributesClassOff { .. } => Some(Plugin::VolumeBinding),
+            Fault::UnparsableAffinity => Some(Plugin::InterPodAffinity),
+            Fault::UnparsableSpread => Some(Plugin::PodTopologySpread),
+            Fault::NoNodes
+            | Fault::NodeInfoNotFound { .. }
+            | Fault::PreFilterRejected { .. }
+            | Fault::ClaimDeleted { .. }
+            | Fault::Panics => None,
+        }
     }
 }
 

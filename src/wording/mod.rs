@@ -10,6 +10,7 @@ use crate::engine::framework::{Code, Fault, NodeStatus, Rejection, Verdict};
 use crate::engine::outcome::{DryRunFailure, Outcome};
 use crate::engine::snapshot::Snapshot;
 use crate::kube::behavior::{Behavior, NoVictimsText};
+use crate::kube::plugin::Plugin;
 use crate::model::cluster::Cluster;
 use crate::model::id::NodeId;
 
@@ -113,7 +114,8 @@ impl<'a> Words<'a> {
                 }
             }
             Verdict::Faults(fault) => {
-                StatusWords { code: "Error", plugin: "", reasons: vec![self.fault_on_node(fault)] }
+                let plugin = fault.plugin().map_or("", Plugin::name);
+                StatusWords { code: "Error", plugin, reasons: vec![self.fault_on_node(fault)] }
             }
         }
     }

@@ -4,11 +4,11 @@ use super::Words;
 use crate::engine::framework::{Fault, Rejection};
 use crate::engine::requests;
 use crate::kube::behavior::{
-    ClaimNotOwnedText, MissingFeaturesText, MissingVolumeText, NodeAffinityText, NodeNameText, PodAffinityText,
-    ReadWriteOncePodText, SpreadMissingLabel, TaintText, VolumeAffinityText,
+    ClaimNotOwnedText, FilterErrorText, MissingFeaturesText, MissingVolumeText, NodeAffinityText, NodeNameText,
+    PodAffinityText, ReadWriteOncePodText, SpreadMissingLabel, TaintText, VolumeAffinityText,
 };
 use crate::kube::plugin::Plugin;
-use crate::model::id::{NodeId, Symbol};
+use crate::model::id::{NodeId, PodId, Symbol};
 
 const SPREAD: &str = "node(s) didn't match pod topology spread constraints";
 const UNBOUND_IMMEDIATE: &str = "pod has unbound immediate PersistentVolumeClaims";
@@ -67,10 +67,10 @@ pub(super) fn of(words: &Words<'_>, rejection: &Rejection, node: Option<NodeId>)
         Rejection::ClaimLost { claim, volume } => format!(
             "persistentvolumeclaim {} bound to non-existent persistentvolume {}",
             quoted(text(*claim)),
-            quoted(text(*volume))
+            quoted(volume.map_or("", text))
         ),
         Rejection::ClaimDeleted { claim } => claim_deleted(text(*claim)),
-        Rejection::ClaimNotOwned { claim } => claim_not_owned(words, text(*claim)),
+        Rejection::ClaimNotOwned { claim } => claim_not_owned(words, text(*claim), words.outcome.pod),
         Rejection::UnboundImmediateClaims => UNBOUND_IMMEDIATE.to_owned(),
         Rejection::VolumeZone => "node(s) had no available volume zone".to_owned(),
         Rejection::VolumeMissing { volume } => volume_missing(text(*volume)),
@@ -150,12 +150,12 @@ pub(super) fn fault(words: &Words<'_>, fault: &Fault) -> String {
                 quoted(words.pod_name())
             )
         }
-        Fault::ClaimMissing { claim } => claim_missing(text(*claim)),
+        Fault::ClaimMissing { claim, .. } => claim_missing(text(*claim)),
         Fault::ClaimDeleted { claim } => claim_deleted(text(*claim)),
-        Fault::ClaimNotOwned { claim } => claim_not_owned(words, text(*claim)),
-        Fault::VolumeMissing { volume } => volume_missing(text(*volume)),
-        Fault::Class { class: Some(class) } => class_missing(text(*class)),
-        Fault::Class { class: None } => "PersistentVolumeClaim had no pv name and storageClass name".to_owned(),
+        Fault::ClaimNotOwned { claim, pod, .. } => claim_not_owned(words, text(*claim), *pod),
+        Fault::VolumeMissing { volume, .. } => volume_missing(text(*volume)),
+        Fault::Class { class: Some(class), .. } => class_missing(text(*class)),
+        Fault::Class { class: None, .. } => "PersistentVolumeClaim had no pv name and storageClass name".to_owned(),
         Fault::UnboundImmediateClaims => UNBOUND_IMMEDIATE.to_owned(),
         Fault::UnparsableClaimSelector { claim } => {
             let key = format!("{}/{}", words.pod_namespace(), text(*claim));
@@ -166,7 +166,7 @@ pub(super) fn fault(words: &Words<'_>, fault: &Fault) -> String {
             words.pod_namespace(),
             text(*claim)
         ),
-        Fault::UntranslatableVolume { volume } => format!("could not translate pv: {}", text(*volume)),
+        Fault::UntranslatableVolume { volume, .. } => format!("could not translate pv: {}", text(*volume)),
         Fault::UnparsableAffinity => "parsing pod".to_owned(),
         Fault::UnparsableSpread => "obtaining pod's hard topology spread constraints".to_owned(),
         Fault::StateMissing { plugin } => format!("reading \"PreFilter{}\" from cycleState: not found", plugin.name()),
@@ -174,32 +174,25 @@ pub(super) fn fault(words: &Words<'_>, fault: &Fault) -> String {
     }
 }
 
-/// What 1.18 says of a node on which a Filter plugin fails.
+/// What is said of a node on which a Filter plugin fails.
 pub(super) fn fault_on_node(words: &Words<'_>, on_node: &Fault) -> String {
-    let text = |symbol: Symbol| words.cluster().text(symbol);
-    match on_node {
-        Fault::ClaimMissing { claim } => {
-            let key = quoted(&format!("{}/{}", words.pod_namespace(), text(*claim)));
-            format!(
-                "running \"VolumeBinding\" filter plugin for pod {}: error getting PVC {key}: could not find v1.PersistentVolumeClaim {key}",
-                quoted(words.pod_name())
-            )
+    let said = match on_node {
+        Fault::ClaimMissing { plugin: Plugin::VolumeBinding, claim } => {
+            let key = quoted(&format!("{}/{}", words.pod_namespace(), words.cluster().text(*claim)));
+            format!("error getting PVC {key}: could not find v1.PersistentVolumeClaim {key}")
         }
-        Fault::NoNodes
-        | Fault::NodeInfoNotFound { .. }
-        | Fault::PreFilterRejected { .. }
-        | Fault::ClaimDeleted { .. }
-        | Fault::ClaimNotOwned { .. }
-        | Fault::VolumeMissing { .. }
-        | Fault::Class { .. }
-        | Fault::UnboundImmediateClaims
-        | Fault::UnparsableClaimSelector { .. }
-        | Fault::VolumeAttributesClassOff { .. }
-        | Fault::UntranslatableVolume { .. }
-        | Fault::UnparsableAffinity
-        | Fault::UnparsableSpread
-        | Fault::StateMissing { .. }
-        | Fault::Panics => fault(words, on_node),
+        Fault::ClaimMissing { plugin, claim } if *plugin != Plugin::VolumeZone => {
+            let (namespace, claim) = (words.pod_namespace(), words.cluster().text(*claim));
+            format!("looking up PVC {namespace}/{claim}: {}", claim_missing(claim))
+        }
+        other => fault(words, other),
+    };
+    let Some(plugin) = on_node.plugin() else { return said };
+    match words.behavior().texts.filter_error {
+        FilterErrorText::PodNamed => {
+            format!("running {} filter plugin for pod {}: {said}", quoted(plugin.name()), quoted(words.pod_name()))
+        }
+        FilterErrorText::PluginOnly => format!("running {} filter plugin: {said}", quoted(plugin.name())),
     }
 }
 
@@ -272,14 +265,15 @@ fn claim_deleted(claim: &str) -> String {
     format!("persistentvolumeclaim {} is being deleted", quoted(claim))
 }
 
-fn claim_not_owned(words: &Words<'_>, claim: &str) -> String {
+fn claim_not_owned(words: &Words<'_>, claim: &str, pod: PodId) -> String {
     match words.behavior().texts.claim_not_owned {
         ClaimNotOwnedText::NotForThePod => {
             format!("persistentvolumeclaim {} was not created for the pod", quoted(claim))
         }
         ClaimNotOwnedText::NotOwner => {
-            let (namespace, pod) = (words.pod_namespace(), words.pod_name());
-            format!("PVC {namespace}/{claim} was not created for pod {namespace}/{pod} (pod is not owner)")
+            let (namespace, pod) = (words.cluster().pod(pod).namespace, words.cluster().pod_key(pod));
+            let namespace = words.cluster().namespace_name(namespace);
+            format!("PVC {namespace}/{claim} was not created for pod {pod} (pod is not owner)")
         }
     }
 }

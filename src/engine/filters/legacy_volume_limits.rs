@@ -13,7 +13,7 @@ use crate::engine::node_view::NodeView;
 use crate::kube::behavior::{EphemeralLimits, LimitsMissingClaim, VolumesBehavior};
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::{Cluster, Kind};
-use crate::model::id::{NamespaceId, Symbol};
+use crate::model::id::{NamespaceId, PodId, Symbol};
 use crate::model::labels;
 use crate::model::pod::Pod;
 use crate::model::volume::{Claim, PodVolumeSource, VolumeSource};
@@ -67,7 +67,7 @@ impl FilterPlugin for LegacyVolumeLimits {
             resource: cluster.symbols.get(self.resource),
             cluster,
             behavior: &cycle.snapshot.behavior.volumes,
-            pod,
+            pod: cycle.pod,
             claim_gaps: GapSet::NONE,
             migration_gap: GapSet::NONE,
         };
@@ -92,7 +92,7 @@ struct Filter<'a> {
     resource: Option<Symbol>,
     cluster: &'a Cluster,
     behavior: &'a VolumesBehavior,
-    pod: &'a Pod,
+    pod: PodId,
     claim_gaps: GapSet,
     migration_gap: GapSet,
 }
@@ -121,7 +121,7 @@ impl PodFilter for Filter<'_> {
         }
         let mut existing = Vec::new();
         for id in view.pods() {
-            if let Err(fault) = self.add_pod_disks(self.cluster.pod(id), &mut existing) {
+            if let Err(fault) = self.add_pod_disks(id, &mut existing) {
                 return Verdict::Faults(fault);
             }
         }
@@ -133,7 +133,7 @@ impl PodFilter for Filter<'_> {
     }
 
     fn gaps_at(&self, view: &NodeView<'_>) -> GapSet {
-        let pods = std::iter::once(self.pod).chain(view.pods().map(|id| self.cluster.pod(id)));
+        let pods = std::iter::once(self.pod).chain(view.pods()).map(|id| self.cluster.pod(id));
         let mut claims = pods.flat_map(|pod| pod.spec.volumes.iter().filter_map(|it| self.claim_of(pod, &it.source)));
         let claim_gaps = if claims.any(|one| self.is_unresolved(one)) { self.claim_gaps } else { GapSet::NONE };
         // A node that rejects may have the disks moved to a driver.
@@ -149,11 +149,12 @@ impl PodFilter for Filter<'_> {
 impl Filter<'_> {
     /// What the first claim of the pod does that does not exist.
     fn missing_claim(&self) -> Option<Verdict> {
-        let claims = self.pod.spec.volumes.iter().filter_map(|it| self.claim_of(self.pod, &it.source));
+        let pod = self.cluster.pod(self.pod);
+        let claims = pod.spec.volumes.iter().filter_map(|it| self.claim_of(pod, &it.source));
         let claim = claims.into_iter().find(|one| one.claim.is_none())?.name;
         match self.behavior.limits_missing_claim {
             LimitsMissingClaim::NotCounted => None,
-            LimitsMissingClaim::Error => Some(Verdict::Faults(Fault::ClaimMissing { claim })),
+            LimitsMissingClaim::Error => Some(Verdict::Faults(Fault::ClaimMissing { plugin: self.plugin, claim })),
             LimitsMissingClaim::Rejects => {
                 let rejection = Rejection::LimitsClaimMissing { plugin: self.plugin, claim };
                 Some(Verdict::Rejects(rejection, Code::Unresolvable))
@@ -161,12 +162,15 @@ impl Filter<'_> {
         }
     }
 
-    fn add_pod_disks(&self, pod: &Pod, disks: &mut Vec<Disk>) -> Result<(), Fault> {
+    fn add_pod_disks(&self, id: PodId, disks: &mut Vec<Disk>) -> Result<(), Fault> {
+        let pod = self.cluster.pod(id);
         for volume in &pod.spec.volumes {
             let disk = match self.disk(&volume.source) {
                 Some(name) => Some(Disk::Known(name)),
                 None => match self.claim_of(pod, &volume.source) {
-                    Some(one) if one.is_foreign(pod) => return Err(Fault::ClaimNotOwned { claim: one.name }),
+                    Some(one) if one.is_foreign(pod) => {
+                        return Err(Fault::ClaimNotOwned { plugin: self.plugin, claim: one.name, pod: id });
+                    }
                     Some(one) => one.claim.and_then(|claim| self.disk_of_claim(claim)),
                     None => None,
                 },

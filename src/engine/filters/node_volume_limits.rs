@@ -16,7 +16,7 @@ use crate::kube::behavior::{
 };
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::{Cluster, Kind};
-use crate::model::id::{NamespaceId, Symbol};
+use crate::model::id::{NamespaceId, PodId, Symbol};
 use crate::model::pod::Pod;
 use crate::model::volume::{Claim, CsiNode, PodVolume, PodVolumeSource, VolumeSource};
 use std::borrow::Cow;
@@ -34,13 +34,13 @@ impl FilterPlugin for NodeVolumeLimits {
     }
 
     fn pre_filter<'a>(&self, cycle: &PodCycle<'a>, gaps: &mut Gaps) -> PreFilter<'a> {
-        let (cluster, pod) = (cycle.cluster(), cycle.incoming());
+        let cluster = cycle.cluster();
         let behavior = &cycle.snapshot.behavior.volumes;
-        if !pod.spec.volumes.iter().any(|volume| may_count(behavior, &volume.source)) {
+        if !cycle.incoming().spec.volumes.iter().any(|volume| may_count(behavior, &volume.source)) {
             return PreFilter::Skip;
         }
         let gaps = LimitGaps::note(cluster, behavior, gaps);
-        PreFilter::Run { filter: Box::new(Filter { cluster, behavior, pod, gaps }), nodes: None }
+        PreFilter::Run { filter: Box::new(Filter { cluster, behavior, pod: cycle.pod, gaps }), nodes: None }
     }
 }
 
@@ -72,7 +72,7 @@ fn may_count(behavior: &VolumesBehavior, source: &PodVolumeSource) -> bool {
 struct Filter<'a> {
     cluster: &'a Cluster,
     behavior: &'a VolumesBehavior,
-    pod: &'a Pod,
+    pod: PodId,
     gaps: LimitGaps,
 }
 
@@ -172,8 +172,10 @@ impl PodFilter for Filter<'_> {
             let frees = view.pod_count() < view.info.pods.len();
             gaps = gaps.with(if frees { self.gaps.attachments_stay } else { self.gaps.attachments });
         }
-        let others = view.pods().map(|id| self.cluster.pod(id)).filter(|_| limited);
-        std::iter::once(self.pod).chain(others).fold(gaps, |gaps, pod| gaps.with(self.unresolved(pod)))
+        let others = view.pods().filter(|_| limited);
+        std::iter::once(self.pod)
+            .chain(others)
+            .fold(gaps, |gaps, pod| gaps.with(self.unresolved(self.cluster.pod(pod))))
     }
 
     fn fork<'s>(&'s self) -> Box<dyn PodFilter + 's> {
@@ -211,7 +213,7 @@ impl<'a> Filter<'a> {
         }
         let mut attached = Vec::new();
         for id in view.pods() {
-            self.add_existing(self.cluster.pod(id), node, &mut attached)?;
+            self.add_existing(id, node, &mut attached)?;
         }
         new.retain(|volume| !attached.contains(volume));
         match self.behavior.volume_attachments {
@@ -232,13 +234,16 @@ impl<'a> Filter<'a> {
     /// The pod's own volumes; a claim that is missing is trouble.
     fn of_incoming(&self, node: Option<&CsiNode>) -> Result<Vec<Attachable<'a>>, Trouble> {
         let mut volumes = Vec::new();
-        for volume in &self.pod.spec.volumes {
-            if let Some(one) = self.claim_of(self.pod, &volume.source)
+        let pod = self.cluster.pod(self.pod);
+        for volume in &pod.spec.volumes {
+            if let Some(one) = self.claim_of(pod, &volume.source)
                 && one.claim.is_none()
             {
                 match self.behavior.limits_missing_claim {
                     LimitsMissingClaim::NotCounted => {}
-                    LimitsMissingClaim::Error => return Err(Trouble::Faults(Fault::ClaimMissing { claim: one.name })),
+                    LimitsMissingClaim::Error => {
+                        return Err(Trouble::Faults(Fault::ClaimMissing { plugin: PLUGIN, claim: one.name }));
+                    }
                     LimitsMissingClaim::Rejects => {
                         let rejection = Rejection::LimitsClaimMissing { plugin: PLUGIN, claim: one.name };
                         return Err(Trouble::Rejects(rejection));
@@ -252,24 +257,26 @@ impl<'a> Filter<'a> {
 
     fn add_existing(
         &self,
-        pod: &Pod,
+        pod: PodId,
         node: Option<&CsiNode>,
         volumes: &mut Vec<Attachable<'a>>,
     ) -> Result<(), Trouble> {
-        pod.spec.volumes.iter().try_for_each(|volume| self.add(pod, volume, node, volumes))
+        let mut own = self.cluster.pod(pod).spec.volumes.iter();
+        own.try_for_each(|volume| self.add(pod, volume, node, volumes))
     }
 
     /// Adds a volume of a pod, if it counts and is not there yet.
     fn add(
         &self,
-        pod: &Pod,
+        pod: PodId,
         volume: &PodVolume,
         node: Option<&CsiNode>,
         volumes: &mut Vec<Attachable<'a>>,
     ) -> Result<(), Trouble> {
-        let found = match self.claim_of(pod, &volume.source) {
-            Some(one) if one.is_foreign(pod) => {
-                return Err(Trouble::Faults(Fault::ClaimNotOwned { claim: one.name }));
+        let owner = self.cluster.pod(pod);
+        let found = match self.claim_of(owner, &volume.source) {
+            Some(one) if one.is_foreign(owner) => {
+                return Err(Trouble::Faults(Fault::ClaimNotOwned { plugin: PLUGIN, claim: one.name, pod }));
             }
             Some(one) => one.claim.and_then(|claim| self.of_claim(claim, node)),
             None => self.inline(volume, node)?,
@@ -305,7 +312,7 @@ impl<'a> Filter<'a> {
         }
         match migration::inline_handle(self.cluster, &volume.source) {
             Some(handle) => Ok(Some(Attachable { driver: plugin.driver(), handle: Handle::Known(handle) })),
-            None => Err(Trouble::Faults(Fault::UntranslatableVolume { volume: volume.name })),
+            None => Err(Trouble::Faults(Fault::UntranslatableVolume { plugin: PLUGIN, volume: volume.name })),
         }
     }
 

@@ -80,13 +80,11 @@ fn claim_problem(cycle: &PodCycle<'_>, pod_claims: &[PodClaim<'_>]) -> Option<Re
                 }
             });
         };
-        let lost = match behavior.lost_claims {
-            // A claim can only lose a volume that it had.
-            LostClaims::RejectsPod if object.lost => object.volume_name,
-            LostClaims::RejectsPod | LostClaims::AsBound => None,
-        };
-        if let Some(volume) = lost {
-            return Some(Rejection::ClaimLost { claim, volume });
+        match behavior.lost_claims {
+            LostClaims::RejectsPod if object.lost => {
+                return Some(Rejection::ClaimLost { claim, volume: object.volume_name });
+            }
+            LostClaims::RejectsPod | LostClaims::AsBound => {}
         }
         if object.deleted.is_some() {
             return Some(Rejection::ClaimDeleted { claim });
@@ -116,9 +114,9 @@ fn sort<'a>(
     let cluster = cycle.cluster();
     let mut sorted = Sorted::default();
     for one in pod_claims {
-        let claim = one.claim.ok_or(Fault::ClaimMissing { claim: one.name })?;
+        let claim = one.claim.ok_or(Fault::ClaimMissing { plugin: PLUGIN, claim: one.name })?;
         if one.is_foreign(cycle.incoming()) {
-            return Err(Fault::ClaimNotOwned { claim: one.name });
+            return Err(Fault::ClaimNotOwned { plugin: PLUGIN, claim: one.name, pod: cycle.pod });
         }
         if claim.volume_name.is_some() && claim.bind_completed {
             sorted.bound.push(claim);
@@ -131,7 +129,7 @@ fn sort<'a>(
             *blind = blind.with(gap);
         }
         match class.map(|class| (class, class.binding_mode)) {
-            Some((class, None)) => return Err(Fault::Class { class: Some(class.name) }),
+            Some((class, None)) => return Err(Fault::Class { plugin: PLUGIN, class: Some(class.name) }),
             // A claim that names a volume before it is bound is taken for one that binds at once.
             Some((class, Some(BindingMode::WaitForFirstConsumer))) if claim.volume_name.is_none() => {
                 sorted.delayed.push((claim, class));
@@ -265,7 +263,7 @@ impl<'a> Filter<'a> {
         for claim in &self.bound {
             let Some(volume) = claim.volume else {
                 return match self.behavior.missing_volume {
-                    MissingBoundVolume::IsError => Err(Fault::VolumeMissing { volume: claim.name }),
+                    MissingBoundVolume::IsError => Err(Fault::VolumeMissing { plugin: PLUGIN, volume: claim.name }),
                     MissingBoundVolume::RejectsNodes => Ok((MISSING, gaps.with(self.gaps.volumes))),
                 };
             };
@@ -294,7 +292,7 @@ impl<'a> BoundClaim<'a> {
                 let plugin = InTreePlugin::of(source).filter(|plugin| plugin.may_be_migrated(behavior))?;
                 let affinity = match migration::volume_handle(cluster, volume, source) {
                     Some(_) => Ok(migration::translated_affinity(cluster, volume, plugin)),
-                    None => Err(Fault::UntranslatableVolume { volume: volume.name }),
+                    None => Err(Fault::UntranslatableVolume { plugin: PLUGIN, volume: volume.name }),
                 };
                 Some(Migrated { plugin, affinity })
             }

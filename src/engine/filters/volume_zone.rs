@@ -96,10 +96,12 @@ impl Problem {
 
     fn fault(self) -> Fault {
         match self {
-            Problem::ClaimMissing(claim) => Fault::ClaimMissing { claim },
-            Problem::VolumeMissing(volume) => Fault::VolumeMissing { volume },
-            Problem::ClassMissing(class) | Problem::ClassWithoutMode(class) => Fault::Class { class: Some(class) },
-            Problem::NoClass => Fault::Class { class: None },
+            Problem::ClaimMissing(claim) => Fault::ClaimMissing { plugin: PLUGIN, claim },
+            Problem::VolumeMissing(volume) => Fault::VolumeMissing { plugin: PLUGIN, volume },
+            Problem::ClassMissing(class) | Problem::ClassWithoutMode(class) => {
+                Fault::Class { plugin: PLUGIN, class: Some(class) }
+            }
+            Problem::NoClass => Fault::Class { plugin: PLUGIN, class: None },
             Problem::NoVolume => Fault::UnboundImmediateClaims,
         }
     }

@@ -85,6 +85,15 @@ behaviors! {
         } = |r, _g| if r.since(23) { NotOwner } else { NotForThePod },
             proof "";
 
+        /// How an error of a Filter plugin is told. Upstream: `runtime/framework.go` RunFilterPlugins.
+        filter_error: FilterErrorText {
+            /// `running "PLUGIN" filter plugin for pod "POD": ERROR`.
+            PodNamed,
+            /// `running "PLUGIN" filter plugin: ERROR`.
+            PluginOnly,
+        } = |r, _g| if r.since(21) { PluginOnly } else { PodNamed },
+            proof "volumes-s029@1.18.2";
+
         /// How a missing feature of the node is told. Upstream: `nodedeclaredfeatures`.
         missing_features: MissingFeaturesText {
             /// `node declared features check failed - unsatisfied requirements: FEATURES`.
