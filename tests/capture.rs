@@ -105,3 +105,27 @@ fn what_keeps_a_dump_from_being_taken_is_told() {
     let missing = Options { kubectl: "/no/such/kubectl".into(), folder: scratch.path("c"), ..options(&scratch, &[]) };
     assert!(matches!(capture::capture(&missing, &mut |_| {}), Err(CaptureError::NoKubectl(..))));
 }
+
+fn command(scratch: &Scratch, arguments: &[&str]) -> std::process::Output {
+    let kubectl = options(scratch, &[]).kubectl.into_string().unwrap();
+    let folder = scratch.path("dump");
+    let mut all = vec!["capture", "-o", folder.to_str().unwrap(), "--kubectl", &kubectl];
+    all.extend(arguments);
+    common::run(&all)
+}
+
+#[test]
+fn the_command_tells_gaps_and_what_is_next() {
+    let scratch = Scratch::new("capture-command");
+    let output = command(&scratch, &["--context", "prod"]);
+    let (said, warned) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert!(said.starts_with("2 objects of 19 kinds of v1.34.1 (prod) are in "), "{said}");
+    assert!(said.contains("2 could not be read") && said.contains("Next: preempt-audit explain "), "{said}");
+    assert!(warned.contains("warning: poddisruptionbudgets.policy could not be read: Error from server"), "{warned}");
+    // Without nodes there is little to answer.
+    assert_eq!(output.status.code(), Some(2));
+
+    let again = command(&scratch, &[]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8(again.stderr).unwrap().contains("holds something already"));
+}

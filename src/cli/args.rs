@@ -1,6 +1,7 @@
 //! What may be written on the command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What kube-scheduler's preemption did or would do, answered offline from what `kubectl get -o json` printed.
@@ -23,6 +24,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Explain what the scheduler does about pending pods: the node, the victims, and why
     Explain(Box<Explain>),
+    /// Take a dump: run kubectl for exactly the kinds that are read, and nothing else
+    Capture(Capture),
     /// List what differs between releases of the scheduler
     Versions(Versions),
     /// Explain a problem code, such as PA0107
@@ -43,6 +46,35 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+}
+
+/// `capture`.
+#[derive(Args, Debug)]
+pub(crate) struct Capture {
+    /// The folder to write; it must not hold anything yet
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) output: PathBuf,
+
+    /// kubectl's context [default: the current one]
+    #[arg(long, value_name = "CONTEXT", help_heading = "kubectl")]
+    pub(crate) context: Option<OsString>,
+
+    /// kubectl's configuration file
+    #[arg(long, value_name = "FILE", help_heading = "kubectl")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// The program that talks to the cluster
+    #[arg(long, value_name = "PROGRAM", default_value = "kubectl", help_heading = "kubectl")]
+    pub(crate) kubectl: OsString,
+
+    /// How many objects the API server sends at a time
+    #[arg(long, value_name = "COUNT", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "kubectl")]
+    pub(crate) chunk_size: u32,
+
+    /// How long one answer of the API server may take, such as `2m`; `0` for as long as it needs
+    #[arg(long, value_name = "TIME", help_heading = "kubectl")]
+    pub(crate) request_timeout: Option<OsString>,
 }
 
 /// A kind of report.

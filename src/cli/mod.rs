@@ -2,6 +2,7 @@
 
 mod answers;
 mod args;
+mod capture;
 mod catalogue;
 mod compare;
 pub mod exit;
@@ -34,6 +35,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     };
     let done = match &cli.command {
         Command::Explain(args) => explain::run(args, io),
+        Command::Capture(args) => capture::run(args, io),
         Command::Versions(args) => versions::run(args, io),
         Command::ExplainCode { code } => catalogue::explain_code(code.as_deref(), io),
         Command::Schema { report } => catalogue::schema(*report, io),
