@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Capture, io: &mut Io<'_>) -> Result<Exit, Failure> {
         let _ = write!(io.stderr, "\r\x1b[K");
     }
     let manifest = taken.map_err(|error| failure(&error))?;
-    io.complain(&gaps(&manifest))?;
+    io.complain(&gaps(&manifest));
     io.print(&summary(&manifest, args))?;
     let needed = |record: &KindRecord| [Kind::Node, Kind::Pod].iter().any(|kind| kind.name() == record.kind);
     Ok(if manifest.failed().any(needed) { Exit::Unusable } else { Exit::Clean })
