@@ -3,12 +3,13 @@
 use super::super::framework::PodCycle;
 use super::super::nominated;
 use super::super::outcome::{Candidate, Cause, Choice, PdbOrders, PossibleNomination, Preemption};
-use super::dry_run::DryRuns;
+use super::dry_run::{DryRuns, Tried};
 use super::equals::{self, Steps};
 use super::pdb_orders::{self, Orders};
 use super::pick::{Choosing, Crash, Picked};
 use super::sampling::{self, Field, Order};
 use crate::model::id::{NodeId, PodId};
+use rustc_hash::FxHashMap;
 
 /// On how many of the likeliest nodes stand-ins are looked for.
 const NODES_WITH_STAND_INS: usize = 64;
@@ -19,6 +20,8 @@ pub(crate) struct Choices<'r> {
     pub(crate) choosing: Choosing,
     /// In which order a cycle tries the potential nodes.
     pub(crate) order: Order,
+    /// Per candidate, whether some of several equal pods are evicted and some spared.
+    pub(crate) splits_equals: Vec<bool>,
 }
 
 /// A choice with why it might have been another.
@@ -64,41 +67,42 @@ impl Choices<'_> {
 
     /// Every nomination that a cycle may make: over the orders of the budgets, and over the places where it starts.
     fn draw(&self, preemption: &Preemption, limit: usize, orders: &Orders) -> Drawn {
-        let mut found = Found::default();
-        let canonical: Vec<&Candidate> = preemption.candidates.iter().collect();
-        self.add_outcomes(preemption, &canonical, limit, &mut found);
-        let canonical = found.list.clone();
-        let mut drawn = Drawn { outcomes: Vec::new(), variants: Vec::new(), order_matters: false };
-        for rank in &orders.ranks[1..] {
-            let tried = pdb_orders::retry(&self.runs, &orders.nodes, rank);
-            let other = |node: NodeId| tried.iter().find(|it| it.node == node);
-            let candidates: Vec<&Candidate> = preemption
-                .potential
-                .iter()
-                .filter_map(|node| match other(*node) {
-                    Some(tried) => tried.result.as_ref().ok(),
-                    None => preemption.candidates.iter().find(|it| it.node == *node),
-                })
-                .collect();
+        let mut canonical = Found::default();
+        self.add_outcomes(preemption, &preemption.candidates.iter().collect::<Vec<_>>(), limit, &mut canonical);
+        let retried: Vec<Vec<Tried>> =
+            orders.ranks[1..].iter().map(|rank| pdb_orders::retry(&self.runs, &orders.nodes, rank)).collect();
+        let mut all = Found::default();
+        for (candidate, share) in &canonical.list {
+            all.add(candidate, *share);
+        }
+        let mut order_matters = false;
+        let mut variants: Vec<Candidate> = Vec::new();
+        for tried in &retried {
             let mut here = Found::default();
-            self.add_outcomes(preemption, &candidates, limit, &mut here);
-            drawn.order_matters |= here.differs_from(&canonical);
+            self.add_outcomes(preemption, &replaced(preemption, tried), limit, &mut here);
+            order_matters |= !here.equals(&canonical);
             for (candidate, share) in &here.list {
-                found.add(candidate, *share);
+                all.add(candidate, *share);
             }
             for candidate in tried.iter().filter_map(|it| it.result.as_ref().ok()) {
                 let known = |it: &Candidate| is_same(it, candidate);
-                if !preemption.candidates.iter().any(known) && !drawn.variants.iter().any(known) {
-                    drawn.variants.push(candidate.clone());
+                if !preemption.candidates.iter().any(known) && !variants.iter().any(known) {
+                    variants.push(candidate.clone());
                 }
             }
         }
-        drawn.variants.sort_by_key(|it| it.node);
-        drawn.outcomes = found.finish(preemption, orders.ranks.len());
-        drawn
+        variants.sort_by_key(|it| it.node);
+        let outcomes = all.finish(&canonical, &preemption.candidates, orders.ranks.len());
+        Drawn { outcomes, variants, order_matters }
     }
 
-    fn add_outcomes(&self, preemption: &Preemption, candidates: &[&Candidate], limit: usize, found: &mut Found) {
+    fn add_outcomes<'c>(
+        &self,
+        preemption: &Preemption,
+        candidates: &[&'c Candidate],
+        limit: usize,
+        found: &mut Found<'c>,
+    ) {
         let mut places = Vec::with_capacity(candidates.len());
         let mut potential = preemption.potential.iter().enumerate();
         for candidate in candidates {
@@ -143,7 +147,11 @@ impl Choices<'_> {
         steps: &mut Steps,
     ) {
         let best = &preemption.candidates[picked.best[0]];
-        for candidate in &preemption.candidates {
+        let split = preemption.candidates.iter().zip(&self.splits_equals).filter(|(_, splits)| **splits);
+        let mut split: Vec<&Candidate> = split.map(|(candidate, _)| candidate).collect();
+        // The best come first, in case the search has to end early.
+        split.sort_by(|one, other| self.choosing.compare_all(one, other));
+        for candidate in split {
             let Some(other) = equals::reversed(&self.runs, candidate, steps) else { continue };
             let known = outcomes.iter().any(|it| it.node == candidate.node && it.variant.is_none());
             if self.choosing.is_as_good(&other, best) || known {
@@ -151,6 +159,20 @@ impl Choices<'_> {
             }
         }
     }
+}
+
+/// The candidates, those of some nodes as another try found them.
+fn replaced<'c>(preemption: &'c Preemption, tried: &'c [Tried]) -> Vec<&'c Candidate> {
+    let mut standing = preemption.candidates.iter().peekable();
+    let mut again = tried.iter().peekable();
+    let both = preemption.potential.iter().filter_map(|node| {
+        let stood = standing.next_if(|it| it.node == *node);
+        match again.next_if(|it| it.node == *node) {
+            Some(tried) => tried.result.as_ref().ok(),
+            None => stood,
+        }
+    });
+    both.collect()
 }
 
 /// What a cycle may come to.
@@ -163,38 +185,49 @@ struct Drawn {
     order_matters: bool,
 }
 
-/// Nominations with their shares, in the order of the snapshot.
+/// Nominations with their shares, in the order found.
 #[derive(Default)]
-struct Found {
-    list: Vec<(Candidate, f64)>,
+struct Found<'c> {
+    list: Vec<(&'c Candidate, f64)>,
+    by_node: FxHashMap<NodeId, Vec<usize>>,
 }
 
-impl Found {
-    fn add(&mut self, candidate: &Candidate, share: f64) {
-        let known = self.list.iter_mut().find(|(known, _)| is_same(known, candidate));
-        match known {
-            Some((_, sum)) => *sum += share,
-            None => self.list.push((candidate.clone(), share)),
+impl<'c> Found<'c> {
+    fn add(&mut self, candidate: &'c Candidate, share: f64) {
+        let known = self.by_node.entry(candidate.node).or_default();
+        if let Some(at) = known.iter().find(|at| is_same(self.list[**at].0, candidate)) {
+            self.list[*at].1 += share;
+        } else {
+            known.push(self.list.len());
+            self.list.push((candidate, share));
         }
     }
 
-    fn differs_from(&self, other: &[(Candidate, f64)]) -> bool {
-        let known = |(one, share): &(Candidate, f64)| {
-            other.iter().any(|(it, other)| is_same(it, one) && (share - other).abs() < 1e-9)
-        };
-        self.list.len() != other.len() || !self.list.iter().all(known)
+    fn share(&self, candidate: &Candidate) -> Option<f64> {
+        let known = self.by_node.get(&candidate.node)?;
+        known.iter().find(|at| is_same(self.list[**at].0, candidate)).map(|at| self.list[*at].1)
     }
 
+    fn equals(&self, other: &Found<'_>) -> bool {
+        let same = |one: f64, other: f64| (one - other).abs() < 1e-9;
+        self.list.len() == other.list.len()
+            && self.list.iter().all(|(it, share)| other.share(it).is_some_and(|other| same(*share, other)))
+    }
+
+    /// Most likely first.
     #[expect(clippy::cast_precision_loss, reason = "a count of orders")]
-    fn finish(mut self, preemption: &Preemption, orders: usize) -> Vec<PossibleNomination> {
-        self.list.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        let canonical = |it: &Candidate| preemption.candidates.iter().any(|known| is_same(known, it));
-        let outcome = |(candidate, share): (Candidate, f64)| PossibleNomination {
+    fn finish(self, canonical: &Found<'_>, candidates: &[Candidate], orders: usize) -> Vec<PossibleNomination> {
+        let mut list = self.list;
+        list.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let is_canonical = |it: &Candidate| {
+            orders == 1 || canonical.share(it).is_some() || candidates.iter().any(|known| is_same(known, it))
+        };
+        let outcome = |(candidate, share): (&Candidate, f64)| PossibleNomination {
             node: candidate.node,
             share: share / orders as f64,
-            variant: if canonical(&candidate) { None } else { Some(Box::new(candidate)) },
+            variant: if is_canonical(candidate) { None } else { Some(Box::new(candidate.clone())) },
         };
-        self.list.into_iter().map(outcome).collect()
+        list.into_iter().map(outcome).collect()
     }
 }
 

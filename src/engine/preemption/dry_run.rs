@@ -32,6 +32,17 @@ pub(crate) struct Tried {
     pub(crate) result: Result<Candidate, DryRunFailure>,
     /// Gaps met when all potential victims were gone.
     pub(crate) gaps: GapSet,
+    /// Of several equal pods, some are evicted and some spared.
+    pub(crate) splits_equals: bool,
+}
+
+/// What a dry run notes besides its result.
+#[derive(Default)]
+struct Notes {
+    gaps: GapSet,
+    splits_equals: bool,
+    /// Written only where somebody asks for one node.
+    trace: Option<Trace>,
 }
 
 /// Room that one node leaves to the next.
@@ -39,8 +50,6 @@ pub(crate) struct Tried {
 struct Scratch {
     potential: Vec<Importance>,
     charges: Charges,
-    /// Written down only where somebody asks for one node.
-    trace: Option<Trace>,
 }
 
 /// Nodes so small that two of them cost more to share out than to try.
@@ -59,9 +68,9 @@ impl DryRuns<'_> {
     }
 
     fn one_with(&self, scratch: &mut Scratch, node: NodeId, reorder: &mut dyn FnMut(&mut [Importance])) -> Tried {
-        let mut gaps = GapSet::NONE;
-        let result = self.select_victims(scratch, node, reorder, &mut gaps);
-        Tried { node, result, gaps }
+        let mut notes = Notes::default();
+        let result = self.select_victims(scratch, node, reorder, &mut notes);
+        Tried { node, result, gaps: notes.gaps, splits_equals: notes.splits_equals }
     }
 
     /// The potential victims of a node, most important first.
@@ -74,11 +83,9 @@ impl DryRuns<'_> {
 
     /// Tries one node and writes down every step.
     pub(crate) fn traced(&self, node: NodeId) -> Trace {
-        let mut scratch = Scratch { trace: Some(Trace::default()), ..Scratch::default() };
-        let tried = self.one_with(&mut scratch, node, &mut |_| ());
-        let mut trace = scratch.trace.unwrap_or_default();
-        trace.result = Some(tried.result);
-        trace
+        let mut notes = Notes { trace: Some(Trace::default()), ..Notes::default() };
+        let result = self.select_victims(&mut Scratch::default(), node, &mut |_| (), &mut notes);
+        Trace { result: Some(result), ..notes.trace.unwrap_or_default() }
     }
 
     /// The pods of the node that have a lower priority, in its order. Nothing else protects a pod.
@@ -98,7 +105,7 @@ impl DryRuns<'_> {
         scratch: &mut Scratch,
         node: NodeId,
         reorder: &mut dyn FnMut(&mut [Importance]),
-        gaps: &mut GapSet,
+        notes: &mut Notes,
     ) -> Result<Candidate, DryRunFailure> {
         let behavior = &self.cycle.snapshot.behavior.preemption;
         self.potential_victims(node, &mut scratch.potential);
@@ -111,8 +118,8 @@ impl DryRuns<'_> {
             room.remove(victim).map_err(|failed| DryRunFailure::UnpreparedHook(failed.0))?;
         }
         let emptied = room.judge(&self.cycle);
-        *gaps = emptied.gaps;
-        if let Some(trace) = &mut scratch.trace {
+        notes.gaps = emptied.gaps;
+        if let Some(trace) = &mut notes.trace {
             trace.removed = scratch.potential.iter().map(|victim| victim.pod).collect();
             trace.emptied = Some(emptied.clone());
         }
@@ -122,7 +129,7 @@ impl DryRuns<'_> {
         importance::sort(&mut scratch.potential, behavior, self.now);
         reorder(&mut scratch.potential);
         self.budgets.charge(&scratch.potential, self.rank, &mut scratch.charges);
-        let candidate = self.reprieve(room, &scratch.potential, &scratch.charges, scratch.trace.as_mut())?;
+        let candidate = self.reprieve(room, &scratch.potential, &scratch.charges, notes)?;
         match behavior.no_victim_needed {
             NoVictimNeeded::Fails if candidate.victims.is_empty() => Err(DryRunFailure::NoVictimNeeded),
             NoVictimNeeded::Fails | NoVictimNeeded::Candidate | NoVictimNeeded::Wins => Ok(candidate),
@@ -135,7 +142,7 @@ impl DryRuns<'_> {
         mut room: Room<'_>,
         potential: &[Importance],
         charges: &Charges,
-        mut trace: Option<&mut Trace>,
+        notes: &mut Notes,
     ) -> Result<Candidate, DryRunFailure> {
         let (violating, others): (Vec<usize>, Vec<usize>) =
             (0..potential.len()).partition(|&victim| charges.violates(victim));
@@ -147,7 +154,7 @@ impl DryRuns<'_> {
             let failed = |failed: HookFailed| DryRunFailure::UnpreparedHook(failed.0);
             room.add(victim).map_err(failed)?;
             let status = room.judge(&self.cycle);
-            if let Some(trace) = trace.as_deref_mut() {
+            if let Some(trace) = &mut notes.trace {
                 let (pdbs, violates) = (charges.of(at), charges.violates(at));
                 trace.put_back.push(PutBack { pod: victim.pod, pdbs, violates, status: status.clone() });
             }
@@ -158,6 +165,7 @@ impl DryRuns<'_> {
                 evicted.push((at, status));
             }
         }
+        notes.splits_equals = splits_equals(potential, &evicted);
         let behavior = &self.cycle.snapshot.behavior.preemption;
         let mut order: Vec<Importance> = evicted.iter().map(|(at, _)| potential[*at]).collect();
         match behavior.victim_order {
@@ -199,6 +207,13 @@ impl DryRuns<'_> {
             earliest_start: earliest.flatten(),
         }
     }
+}
+
+/// Whether some of several equal pods, which stand together, are evicted and some are not.
+fn splits_equals(potential: &[Importance], evicted: &[(usize, NodeStatus)]) -> bool {
+    let is_evicted = |at: usize| evicted.iter().any(|(victim, _)| *victim == at);
+    let mut neighbours = potential.windows(2).enumerate().filter(|(_, pair)| pair[0].equals(&pair[1]));
+    neighbours.any(|(at, _)| is_evicted(at) != is_evicted(at + 1))
 }
 
 /// A node and the filters' own state for it.

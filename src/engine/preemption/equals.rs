@@ -79,8 +79,8 @@ fn is_alike(runs: &DryRuns<'_>, one: PodId, other: PodId) -> bool {
 }
 
 /// A candidate's victims if all runs of equal pods stood the other way round in the scheduler's memory, where that changes
-/// what the choice of a node compares. Asked only where a run is split, some of it evicted and some spared, and its pods
-/// are not alike: elsewhere the order shows in the names alone.
+/// what the choice of a node compares. Asked only where some of several equal pods are evicted and some spared, and only
+/// where these are not alike: elsewhere the order shows in the names alone.
 pub(crate) fn reversed(runs: &DryRuns<'_>, candidate: &Candidate, steps: &mut Steps) -> Option<Candidate> {
     let victims = || candidate.victims.iter().flat_map(|victim| victim.pods.iter().copied());
     let cluster = runs.cycle.cluster();

@@ -71,10 +71,14 @@ pub(crate) fn run(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, statuses: &S
     let budgets = Budgets::new(cycle.cluster(), behavior);
     let now = cycle.cluster().as_of.unwrap_or(Time::MAX);
     let runs = DryRuns { cycle: *cycle, filters, budgets: &budgets, rank: &[], now };
-    for Tried { node, result, gaps } in runs.all(&preempted.preemption.potential) {
+    let mut splits = Vec::new();
+    for Tried { node, result, gaps, splits_equals } in runs.all(&preempted.preemption.potential) {
         preempted.met = preempted.met.with(gaps);
         match result {
-            Ok(candidate) => preempted.preemption.candidates.push(candidate),
+            Ok(candidate) => {
+                preempted.preemption.candidates.push(candidate);
+                splits.push(splits_equals);
+            }
             Err(failure) => preempted.preemption.failures.push((node, failure)),
         }
     }
@@ -83,7 +87,7 @@ pub(crate) fn run(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, statuses: &S
         PotentialOrder::Map | PotentialOrder::Snapshot => Order::Circle,
     };
     let choosing = Choosing { now, no_victim_needed: behavior.no_victim_needed };
-    match (Choices { runs, choosing, order }).make(&mut preempted.preemption) {
+    match (Choices { runs, choosing, order, splits_equals: splits }).make(&mut preempted.preemption) {
         Ok(Some(chosen)) => {
             preempted.nomination = Nomination::Set(chosen.choice.node);
             preempted.causes = chosen.causes;

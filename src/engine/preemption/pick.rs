@@ -124,7 +124,8 @@ impl Choosing {
         self.compare_all(one, other) != Ordering::Greater
     }
 
-    fn compare_all(&self, one: &Candidate, other: &Candidate) -> Ordering {
+    /// The better candidate, by all criteria, is the smaller one.
+    pub(crate) fn compare_all(&self, one: &Candidate, other: &Candidate) -> Ordering {
         let unneeded = match self.no_victim_needed {
             NoVictimNeeded::Wins => other.victims.is_empty().cmp(&one.victims.is_empty()),
             NoVictimNeeded::Candidate | NoVictimNeeded::Fails => Ordering::Equal,

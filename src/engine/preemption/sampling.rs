@@ -203,11 +203,11 @@ impl Field<'_> {
         let least: usize = done[..done.len() - may_wait].iter().sum::<usize>() + before_own;
         let mut standing = 0;
         let mut most = 0;
-        for chunk in 0..chunks {
+        for (chunk, candidates) in open.iter().enumerate() {
             if standing == WORKERS {
                 break;
             }
-            most += open[chunk];
+            most += candidates;
             standing += usize::from(held(chunk));
         }
         least < self.limit && most >= self.limit
