@@ -288,7 +288,7 @@ fn expand(
             added.push(name.clone());
         }
     }
-    if !release.since(24) {
+    if !release.since_patched(24, &[(23, 7)]) {
         return Ok(own.into_iter().chain(added).collect());
     }
     // A plugin named at the point comes before those of MultiPoint if it is one of them, and after them if not.
@@ -358,8 +358,14 @@ mod tests {
         let plugins = resolved(V1_34, ConfigVersion::V1, &sets).expect("taken");
         assert_eq!(plugins.filters[..3], [Plugin::InterPodAffinity, Plugin::NodePorts, Plugin::NodeUnschedulable]);
         assert_eq!(plugins.foreign, ["Mine"]);
-        let old = resolved(Release::new(23, 5), ConfigVersion::V1Beta3, &sets).expect("taken");
-        assert_eq!(old.filters[..2], [Plugin::InterPodAffinity, Plugin::NodePorts]);
+    }
+
+    #[test]
+    fn before_1_23_7_what_a_point_adds_came_first() {
+        let sets = filter_set(set(&["CinderLimits"], &[]));
+        let filters = |patch| resolved(Release::new(23, patch), ConfigVersion::V1Beta3, &sets).expect("taken").filters;
+        assert_eq!(filters(6).first(), Some(&Plugin::CinderLimits));
+        assert_eq!(filters(7).last(), Some(&Plugin::CinderLimits));
     }
 
     #[test]

@@ -111,7 +111,7 @@ behaviors! {
             Stays,
             /// It is cleared.
             Clears,
-        } = |r, g| if r.since(23) && !(r.minor == 34 && g.on(Gate::NominatedNodeNameForExpectation)) { Clears } else { Stays },
+        } = |r, g| if r.since_patched(24, &[(23, 2)]) && !(r.minor == 34 && g.on(Gate::NominatedNodeNameForExpectation)) { Clears } else { Stays },
             proof "";
 
         /// What happens to a pod's nomination when the profile has no PostFilter plugin. Upstream: `schedule_one.go`.

@@ -104,7 +104,7 @@ behaviors! {
             ViolatingFirst,
             /// By importance.
             Importance,
-        } = |r, _g| if r.since_patched(32, &[(30, 11), (31, 13)]) { Importance } else { ViolatingFirst },
+        } = |r, _g| if r.since_patched(32, &[(29, 11), (30, 7), (31, 3)]) { Importance } else { ViolatingFirst },
             proof "";
 
         /// When a pod without start time is taken to have started. Upstream: `util/utils.go` MoreImportantPod,
@@ -145,7 +145,7 @@ behaviors! {
             Kept,
             /// It is cleared.
             Cleared,
-        } = |r, _g| if r.since(23) { Cleared } else { Kept },
+        } = |r, _g| if r.since_patched(24, &[(23, 2)]) { Cleared } else { Kept },
             proof "";
     }
 }

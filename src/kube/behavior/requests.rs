@@ -22,7 +22,7 @@ behaviors! {
             Ignored,
             /// Yes: the largest of them, where it is more than all containers together.
             Counted,
-        } = |r, _g| if r.since(19) { Counted } else { Ignored },
+        } = |r, _g| if r.since_patched(19, &[(18, 3)]) { Counted } else { Ignored },
             proof "";
 
         /// What a sidecar, an init container that restarts always, counts for. Upstream: `resource/helpers.go` PodRequests.
@@ -155,7 +155,7 @@ behaviors! {
             Ignored,
             /// Yes.
             Counted,
-        } = |r, _g| if r.since(34) { Counted } else { Ignored },
+        } = |r, _g| if r.since_patched(34, &[(33, 6)]) { Counted } else { Ignored },
             proof "";
 
         /// Which needs of a pod a node has to declare. Upstream: `component-helpers/nodedeclaredfeatures`.

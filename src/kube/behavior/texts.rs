@@ -161,7 +161,8 @@ behaviors! {
             ByAPod,
             /// `Preempted by pod UID on node NODE`.
             ByUid,
-        } = |r, _g| if r.since(29) { ByUid } else if r.since(26) { ByAPod } else { ByName },
+        } = |r, _g| if r.since(29) { ByUid }
+            else if r.since_patched(27, &[(23, 16), (24, 10), (25, 6), (26, 1)]) { ByAPod } else { ByName },
             proof "";
 
         /// The DisruptionTarget condition on a victim. Upstream: `preemption.go` prepareCandidate.

@@ -71,7 +71,7 @@ behaviors! {
             IsError,
             /// Every node is rejected.
             RejectsNodes,
-        } = |r, _g| if r.since(20) { RejectsNodes } else { IsError },
+        } = |r, _g| if r.since_patched(20, &[(18, 13), (19, 5)]) { RejectsNodes } else { IsError },
             proof "";
 
         /// What `matchFields` in a volume's node affinity do: a node's name is never held against them.
