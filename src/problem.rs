@@ -74,6 +74,8 @@ codes! {
     RecordedChanges = "PA0209", Warning, "recorded changes not applied";
     /// The manifest of the dump says that a kind could not be read.
     NotCaptured = "PA0210", Warning, "kind not captured";
+    /// Another program wrote to the file while it was read, so that its parts may be of different moments.
+    ChangedWhileRead = "PA0211", Warning, "file changed while it was read";
     /// The scheduler would not start with this configuration, or the release does not read its version.
     RefusedConfig = "PA0301", Error, "scheduler configuration refused";
     /// The configuration has something that this program does not compute, such as a plugin of your own or an extender.

@@ -31,6 +31,7 @@ impl Input {
         let (files, mut problems) = open(args, stdin_is_piped, dump);
         let mut loaded = load::load(&files);
         problems.append(&mut loaded.problems);
+        problems.extend(files.changed());
         if as_of.is_some() {
             loaded.cluster.as_of = as_of;
         }

@@ -78,6 +78,18 @@ impl FileTable {
         &self.files[id.index()]
     }
 
+    /// The files that changed since they were opened. A file that is mapped shows what others write to it meanwhile.
+    pub fn changed(&self) -> Vec<Problem> {
+        let mapped = self.files.iter().filter(|file| matches!(file.bytes, Bytes::Mapped(_)));
+        let changed = |file: &&SourceFile| {
+            // A file that was removed or replaced stays as it was for whoever has it open.
+            Path::new(&file.path).metadata().is_ok_and(|now| {
+                now.len() != file.size || now.modified().ok().zip(file.modified).is_some_and(|(now, then)| now != then)
+            })
+        };
+        mapped.filter(changed).map(|file| changed_problem(&file.path)).collect()
+    }
+
     /// A table of JSON texts in memory, each with its name.
     pub fn from_bytes(files: Vec<(String, Vec<u8>)>) -> Self {
         let file = |(path, bytes): (String, Vec<u8>)| SourceFile {
@@ -177,8 +189,9 @@ fn open_found(found: Vec<Found>, limits: Limits) -> Vec<Intake> {
         .collect()
 }
 
-/// Files up to this size are read; mapping them would cost more.
-const READ_UP_TO: u64 = 64 << 10;
+/// Files up to this size are read, which costs some milliseconds at most; others are mapped. A mapped file that another
+/// program shortens ends this one.
+const READ_UP_TO: u64 = 16 << 20;
 
 fn read_file(path: &Path, named: bool) -> io::Result<Raw> {
     let mut file = File::open(path)?;
@@ -317,6 +330,11 @@ fn perhaps_cut(path: &str, text: &str) -> Problem {
     problem
 }
 
+fn changed_problem(path: &str) -> Problem {
+    let help = "wait until the dump is complete and run again";
+    problem_of(path, ProblemCode::ChangedWhileRead, format!("`{path}` changed while it was read"), help)
+}
+
 fn foreign_problem(path: &str, foreign: Foreign) -> Problem {
     let (what, help) = foreign.words();
     problem_of(path, ProblemCode::ForeignFormat, format!("`{path}` {what}"), help)
@@ -367,5 +385,91 @@ fn flaw_problem(flaw: Flaw, limits: Limits) -> Problem {
             "unpack it with its password and give the folder",
         ),
         FlawKind::Foreign(foreign) => foreign_problem(path, foreign),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("preempt-audit-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).expect("the folder for temporary files can be written");
+            Folder(path)
+        }
+
+        fn write(&self, name: &str, bytes: &[u8]) {
+            fs::write(self.0.join(name), bytes).expect("the folder is there");
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const POD: &[u8] = b"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\"}}\n";
+
+    #[test]
+    fn a_file_that_vanishes_costs_itself_only() {
+        let folder = Folder::new("vanish");
+        folder.write("a.json", POD);
+        folder.write("b.json", POD);
+        let mut walk = Walk::default();
+        walk.add(&folder.0);
+        fs::remove_file(folder.0.join("a.json")).expect("it was written above");
+        let (table, problems) = collect(open_found(walk.found, Limits::default()), Intake::default());
+        assert_eq!((table.files.len(), problems.len()), (1, 1));
+        assert!(problems[0].message.contains("no such file"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_file_that_grows_while_it_is_read_is_told() {
+        let folder = Folder::new("grow");
+        let large = POD.repeat(usize::try_from(READ_UP_TO).expect("a few megabytes") / POD.len() + 1);
+        folder.write("a.json", &large);
+        let (table, _) = FileTable::open(&[folder.0.clone()]);
+        assert_eq!(table.changed(), []);
+        folder.write("a.json", &[large, POD.to_vec()].concat());
+        assert_eq!(table.changed().len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_once_and_never_in_circles() {
+        use std::os::unix::fs::symlink;
+        let folder = Folder::new("links");
+        folder.write("a.json", POD);
+        fs::create_dir(folder.0.join("in")).expect("the folder is there");
+        symlink(&folder.0, folder.0.join("in/loop")).expect("links can be made");
+        symlink(folder.0.join("a.json"), folder.0.join("b.json")).expect("links can be made");
+        symlink(folder.0.join("gone"), folder.0.join("dangling")).expect("links can be made");
+        let (table, problems) = FileTable::open(&[folder.0.clone(), folder.0.join("a.json")]);
+        assert_eq!(table.files.len(), 1);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].path.as_deref().is_some_and(|path| path.ends_with("dangling")), "{problems:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_read_to_its_end() {
+        let folder = Folder::new("pipe");
+        let pipe = folder.0.join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.is_ok_and(|status| status.success()));
+        let writer = std::thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::write(pipe, POD)
+        });
+        let (table, problems) = FileTable::open(&[pipe]);
+        assert!(writer.join().is_ok_and(|written| written.is_ok()));
+        assert_eq!((table.files.len(), problems), (1, vec![]));
+        assert_eq!(&*table.files[0].bytes, POD);
     }
 }
