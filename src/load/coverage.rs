@@ -1,7 +1,14 @@
-//! What the dump holds of each kind.
+//! What the dump holds of each kind, as objects and lists tell.
 
+use super::harvest::Harvest;
+use super::kind;
 use crate::model::cluster::{Coverage, CoverageState, Kind};
+use crate::model::id::FileId;
+use crate::problem::{Problem, ProblemCode};
+use crate::source::files::{FileTable, Form};
+use crate::source::split::{Break, List, Split};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// The account of one kind.
 #[derive(Clone, Copy, Default)]
@@ -19,24 +26,88 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// An object was read.
+    /// Takes down what lists and breaks say, and the problems they are.
+    pub(super) fn take(files: &FileTable, splits: &[Split<'_>], harvests: &[Harvest]) -> (Self, Vec<Problem>) {
+        let mut ledger = Ledger::default();
+        let mut problems = Vec::new();
+        let mut objects: BTreeMap<(FileId, u32), u64> = BTreeMap::new();
+        for harvest in harvests {
+            for (&list, count) in &harvest.in_lists {
+                *objects.entry(list).or_default() += count;
+            }
+            for &(_, _, kind) in &harvest.unfinished {
+                ledger.account(kind).truncated = true;
+            }
+            for (&kind, count) in &harvest.rejected {
+                ledger.account(kind).rejected += count;
+            }
+        }
+        for (at, (file, split)) in files.files.iter().zip(splits).enumerate() {
+            let count = |list: usize| {
+                let list = u32::try_from(list).unwrap_or(u32::MAX);
+                objects.get(&(FileId::at(at), list)).copied().unwrap_or(0)
+            };
+            for (id, list) in split.lists.iter().enumerate() {
+                ledger.list(list, count(id), &file.path);
+                if list.continued {
+                    problems.push(truncated(list, count(id), &file.path));
+                }
+            }
+            // A log or a note that lies among the files is not worth a word, and YAML has had its word.
+            let expected = files.files.len() == 1 || Path::new(&file.path).extension().is_some_and(|it| it == "json");
+            let told = |it: &&Break<'_>| (expected || !it.no_document) && file.form != Form::Yaml;
+            for broken in &split.breaks {
+                ledger.broken(broken);
+            }
+            problems.extend(split.breaks.iter().filter(told).map(|it| break_problem(it, split, &file.path)));
+        }
+        (ledger, problems)
+    }
+
+    fn account(&mut self, kind: Kind) -> &mut Account {
+        self.accounts.entry(kind).or_default()
+    }
+
+    /// An object stands in the cluster.
     pub(super) fn count(&mut self, kind: Kind) {
-        self.accounts.entry(kind).or_default().objects += 1;
+        self.account(kind).objects += 1;
     }
 
-    /// An object could not be read.
-    pub(super) fn reject(&mut self, kind: Kind) {
-        self.accounts.entry(kind).or_default().rejected += 1;
-    }
-
-    /// A list without items.
+    /// The API server does not have the kind.
     pub(super) fn empty(&mut self, kind: Kind) {
-        self.accounts.entry(kind).or_default().empty = true;
+        self.account(kind).empty = true;
     }
 
-    /// A list that does not hold all there is.
-    pub(super) fn truncate(&mut self, kind: Kind) {
-        self.accounts.entry(kind).or_default().truncated = true;
+    /// Whether any object of the kind was read.
+    pub(super) fn holds(&self, kind: Kind) -> bool {
+        self.accounts.get(&kind).is_some_and(|account| account.objects > 0)
+    }
+
+    /// What a list says about the kind it is of, beyond its objects.
+    fn list(&mut self, list: &List<'_>, objects: u64, path: &str) {
+        let unfinished = list.continued || list.broken;
+        if objects > 0 && !unfinished {
+            return;
+        }
+        let kind = match list.item_kind() {
+            Some(name) => kind::of_spelling(name, list.api_version),
+            // kubectl prints an empty answer as a `List` of nothing: the file's name is all there is.
+            None if objects == 0 => kind::hinted(list.hint.unwrap_or(path)),
+            None => None,
+        };
+        if let Some(kind) = kind {
+            let account = self.account(kind);
+            account.truncated |= unfinished;
+            account.empty |= !unfinished;
+        }
+    }
+
+    /// An object that breaks off is one that the dump does not hold.
+    fn broken(&mut self, broken: &Break<'_>) {
+        let own = broken.kind.filter(|kind| !kind.ends_with("List"));
+        if let Some(kind) = own.and_then(|name| kind::of_spelling(name, broken.api_version)) {
+            self.account(kind).truncated = true;
+        }
     }
 
     /// The coverage of every kind, in the order of [`Kind::ALL`].
@@ -63,4 +134,32 @@ impl Account {
             CoverageState::Absent
         }
     }
+}
+
+fn break_problem(broken: &Break<'_>, split: &Split<'_>, path: &str) -> Problem {
+    let before = split.documents.iter().filter(|document| document.offset < broken.offset).count();
+    let what = if broken.at_end { "the file ends in the middle of" } else { "the text stops being JSON in" };
+    let object = broken.kind.map_or_else(|| "a document".to_owned(), |kind| format!("a `{kind}`"));
+    let used = match before {
+        _ if split.bulk.is_some() => "the objects before it are used".to_owned(),
+        0 => "nothing before it could be used".to_owned(),
+        1 => "the one object before it is used".to_owned(),
+        before => format!("the {before} objects before it are used"),
+    };
+    let mut problem = Problem::new(ProblemCode::BrokenJson, format!("{what} {object}: {used}"));
+    problem.path = Some(path.to_owned());
+    problem.offset = Some(broken.offset);
+    problem.help = Some("take the dump again with `kubectl get … -o json`".to_owned());
+    problem
+}
+
+fn truncated(list: &List<'_>, objects: u64, path: &str) -> Problem {
+    let kind = list.kind.unwrap_or("list");
+    let rest = list.remaining.map_or_else(String::new, |count| format!(", {count} more objects"));
+    let message = format!("the {kind} holds {objects} objects and says that it goes on{rest}");
+    let mut problem = Problem::new(ProblemCode::TruncatedList, message);
+    problem.path = Some(path.to_owned());
+    problem.offset = Some(list.offset);
+    problem.help = Some("read the list without `limit`, or all its pages".to_owned());
+    problem
 }

@@ -1,7 +1,7 @@
 //! What keeps an object, or a part of it, from being read.
 
 use super::primitive::QUANTITY_MARK;
-use crate::problem::ProblemCode;
+use crate::problem::{Problem, ProblemCode};
 use serde::Deserialize;
 
 /// Something in an object that is not as Kubernetes has it.
@@ -19,12 +19,27 @@ impl Fault {
     }
 
     /// The fault's code.
-    pub(super) fn code(&self) -> ProblemCode {
+    fn code(&self) -> ProblemCode {
         if self.message.starts_with(QUANTITY_MARK) { ProblemCode::BadQuantity } else { ProblemCode::DamagedObject }
     }
 
+    /// The text has a key twice, which is not wrong by itself.
+    pub(super) fn is_duplicate_key(&self) -> bool {
+        self.message.starts_with("duplicate field")
+    }
+
+    /// The problem of the fault, in an object of this title that begins at `offset`.
+    pub(super) fn problem(&self, path: &str, offset: u64, title: &str, consequence: &str) -> Problem {
+        let mut problem = Problem::new(self.code(), format!("{title}: {}{consequence}", self.message));
+        problem.path = Some(path.to_owned());
+        problem.offset = Some(offset + self.offset as u64);
+        problem.object = Some(title.to_owned());
+        problem.help = Some(self.help().to_owned());
+        problem
+    }
+
     /// What to do about it.
-    pub(super) fn help(&self) -> &'static str {
+    fn help(&self) -> &'static str {
         match self.code() {
             ProblemCode::BadQuantity => "write quantities as `500m`, `2`, `1.5Gi` or `1e3`",
             _ => "print the object again with `kubectl get -o json`, or correct the field",
@@ -41,7 +56,7 @@ pub(super) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Fault> {
 }
 
 /// The fault of an error that reading `json` gave.
-pub(super) fn from_error(json: &[u8], error: &serde_json::Error) -> Fault {
+fn from_error(json: &[u8], error: &serde_json::Error) -> Fault {
     let text = error.to_string();
     let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
     Fault::new(offset_of(json, error.line(), error.column()), message)

@@ -2,8 +2,16 @@
 
 use crate::model::cluster::Kind;
 
+/// The kind of an object or list that may not name its group: then the kind's own name has to do.
+pub(super) fn of_spelling(kind: &str, api_version: Option<&str>) -> Option<Kind> {
+    match api_version {
+        Some(api_version) => of(api_version, kind),
+        None => Kind::ALL.iter().copied().find(|known| known.name() == kind),
+    }
+}
+
 /// The kind of an object that says so itself; `None` is one that the program does not need.
-pub(super) fn of(api_version: &str, kind: &str) -> Option<Kind> {
+fn of(api_version: &str, kind: &str) -> Option<Kind> {
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     Some(match (group, kind) {
         ("", "Node") => Kind::Node,

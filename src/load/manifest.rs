@@ -6,9 +6,10 @@ use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
 use serde::Deserialize;
 
+/// What a manifest says.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Manifest {
+pub(super) struct Manifest {
     #[serde(default)]
     started: Option<Time>,
     #[serde(default)]
@@ -32,10 +33,14 @@ pub(super) fn is_one(api_version: &str, kind: &str) -> bool {
     api_version.starts_with("preempt-audit/") && kind == "CaptureManifest"
 }
 
+/// Reads a manifest.
+pub(super) fn read(json: &[u8]) -> Option<Manifest> {
+    serde_json::from_slice(json).ok()
+}
+
 /// Takes what a manifest says: kinds that the API server does not have, kinds that could not be read, and when the pods
 /// were read.
-pub(super) fn take(json: &[u8], path: &str, ledger: &mut Ledger, problems: &mut Vec<Problem>) -> Option<Time> {
-    let manifest: Manifest = serde_json::from_slice(json).ok()?;
+pub(super) fn take(manifest: &Manifest, path: &str, ledger: &mut Ledger, problems: &mut Vec<Problem>) -> Option<Time> {
     for record in &manifest.kinds {
         let Some(kind) = Kind::ALL.iter().copied().find(|kind| kind.name() == record.kind) else { continue };
         match record.state.as_str() {

@@ -74,6 +74,11 @@ impl Meta<'_> {
         self.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
     }
 
+    /// `resourceVersion`, where it is a number: the API server gives out ever higher ones.
+    pub(super) fn version(&self) -> Option<u64> {
+        filled(self.resource_version.as_ref())?.parse().ok()
+    }
+
     /// The newest time in the metadata. A deletion's time lies in the future by its grace period.
     pub(super) fn newest(&self) -> Option<Time> {
         let grace = self.deletion_grace_period_seconds.map_or(0, |seconds| seconds.0);

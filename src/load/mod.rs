@@ -1,24 +1,28 @@
 //! Documents to cluster. The only module that knows k8s-openapi.
 //!
-//! `inventory` decides of which kind each document is and which of several copies counts; one file a kind converts an
-//! object's JSON to the model; `build` puts the objects together in canonical order, so that neither the order of files
-//! and items nor their formatting shows in the cluster. Objects that cannot be read become problems with a place.
+//! `harvest` reads documents in batches, many at a time: `object` decides what to read of each kind, and one file a kind
+//! turns an object's JSON into the model. `merge` decides which of several copies counts and puts the objects together in
+//! canonical order, so that neither the order of files and items nor their formatting shows in the cluster; `remap` moves
+//! them from a batch's tables to the cluster's. What cannot be read becomes a problem with a place, and `coverage` says
+//! of each kind what the dump holds.
 
 mod affinity;
-mod build;
 mod coverage;
 mod fault;
 mod foreign;
-mod inventory;
+mod harvest;
 mod kind;
 mod manifest;
+mod merge;
 mod meta;
 mod names;
 mod node;
+mod object;
 mod objects;
 mod place;
 mod pod;
 mod primitive;
+mod remap;
 mod resources;
 pub mod scheduler_config;
 mod selectors;
@@ -31,7 +35,11 @@ use crate::model::cluster::Cluster;
 use crate::model::id::FileId;
 use crate::problem::Problem;
 use crate::source::files::FileTable;
-use crate::source::split::{self, Split};
+use crate::source::split::{self, Document, NotItems, Split};
+use coverage::Ledger;
+use foreign::Strangers;
+use harvest::{Batch, Harvest};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 /// What the input says.
@@ -47,14 +55,81 @@ pub struct Loaded {
     pub server_version: Option<String>,
 }
 
+/// How the input is cut for reading in parallel.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// Bytes of a batch: large enough that tables pay, small enough that cores finish together.
+    batch: usize,
+    /// Lists of fewer bytes are followed bracket by bracket.
+    min_bulk: usize,
+}
+
+impl Default for Cut {
+    fn default() -> Self {
+        Cut { batch: 4 << 20, min_bulk: 8 << 20 }
+    }
+}
+
 /// Reads every document of the files.
 pub fn load(files: &FileTable) -> Loaded {
+    load_cut(files, Cut::default())
+}
+
+fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
+    let (splits, mut harvests) = read(files, cut);
+    let (mut ledger, mut problems) = Ledger::take(files, &splits, &harvests);
+    let mut loaded = Loaded::default();
+    let mut strangers = Strangers::default();
+    let mut taken = None;
+    for harvest in &mut harvests {
+        problems.append(&mut harvest.problems);
+        for (label, count) in std::mem::take(&mut harvest.skipped) {
+            *loaded.skipped.entry(label).or_default() += count;
+        }
+        loaded.server_version = loaded.server_version.or(harvest.server_version.take());
+        for (origin, stranger) in std::mem::take(&mut harvest.strangers) {
+            strangers.add(origin.file.index(), &files.file(origin.file).path, origin.offset, stranger);
+        }
+        for (file, manifest) in std::mem::take(&mut harvest.manifests) {
+            taken = manifest::take(&manifest, &files.file(file).path, &mut ledger, &mut problems).max(taken);
+        }
+    }
+    for (at, (split, file)) in splits.iter().zip(&files.files).enumerate() {
+        for foreign in &split.foreign {
+            strangers.add(at, &file.path, foreign.offset, foreign.spelling.into());
+        }
+    }
+    let (cluster, mut copies) = merge::merge(files, harvests, &mut ledger);
+    loaded.cluster = cluster;
+    loaded.cluster.as_of = taken.or(loaded.cluster.as_of);
+    loaded.cluster.coverage = ledger.coverage();
+    problems.append(&mut copies);
+    problems.extend(strangers.problems(|kind| ledger.holds(kind)));
+    place::resolve(files, &mut problems);
+    Loaded { problems, ..loaded }
+}
+
+/// Finds and reads all documents.
+fn read(files: &FileTable, cut: Cut) -> (Vec<Split<'_>>, Vec<Harvest>) {
+    let ids = || (0..files.files.len()).into_par_iter().map(FileId::at);
     let splits: Vec<Split<'_>> =
-        files.files.iter().enumerate().map(|(at, file)| split::split(FileId::at(at), &file.bytes)).collect();
-    let inventory = inventory::take(files, &splits);
-    let mut loaded = build::build(inventory);
-    place::resolve(files, &mut loaded.problems);
-    loaded
+        ids().map(|id| split::split_in_bulk(id, &files.file(id).bytes, cut.min_bulk)).collect();
+    if let Ok(harvests) = harvest_all(files, &splits, cut.batch) {
+        return (splits, harvests);
+    }
+    // A long list is not printed as kubectl does: everything is followed bracket by bracket.
+    let splits: Vec<Split<'_>> = ids().map(|id| split::split(id, &files.file(id).bytes)).collect();
+    let harvests =
+        harvest_all(files, &splits, cut.batch).expect("only items of long lists can be misjudged, and none are marked");
+    (splits, harvests)
+}
+
+fn harvest_all(files: &FileTable, splits: &[Split<'_>], batch: usize) -> Result<Vec<Harvest>, NotItems> {
+    let documents: Vec<Document<'_>> = splits.iter().flat_map(|split| split.documents.iter().copied()).collect();
+    let bulks = splits.iter().enumerate().filter_map(|(at, split)| Some((FileId::at(at), split.bulk.as_ref()?)));
+    let mut batches: Vec<Batch<'_>> = bulks.flat_map(|(file, bulk)| harvest::bulk_batches(file, bulk, batch)).collect();
+    batches.extend(harvest::batches(&documents, batch));
+    batches.par_iter().map(|batch| batch.harvest(files, splits)).collect()
 }
 
 #[cfg(test)]

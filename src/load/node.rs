@@ -14,6 +14,8 @@ use serde::Deserialize;
 #[derive(Debug, Deserialize)]
 pub(super) struct RawNode<'a> {
     #[serde(borrow, default)]
+    pub(super) kind: Option<Text<'a>>,
+    #[serde(borrow, default)]
     pub(super) metadata: Option<Meta<'a>>,
     #[serde(borrow, default)]
     spec: Option<RawNodeSpec<'a>>,

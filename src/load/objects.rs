@@ -8,7 +8,6 @@ use super::tables::Tables;
 use crate::model::cluster::{Origin, SelectorOwner, SelectorOwnerKind};
 use crate::model::pdb::{Pdb, PdbHealth, PriorityClass};
 use crate::model::selector::LabelSelector;
-use crate::model::time::Time;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -107,7 +106,7 @@ pub(super) fn pdb(
 #[serde(rename_all = "camelCase")]
 pub(super) struct RawPriorityClass<'a> {
     #[serde(borrow, default)]
-    metadata: Option<Meta<'a>>,
+    pub(super) metadata: Option<Meta<'a>>,
     #[serde(default)]
     value: Option<Int>,
     #[serde(default)]
@@ -117,10 +116,6 @@ pub(super) struct RawPriorityClass<'a> {
 }
 
 impl RawPriorityClass<'_> {
-    pub(super) fn newest(&self) -> Option<Time> {
-        self.metadata.as_ref().and_then(Meta::newest)
-    }
-
     pub(super) fn convert(&self, origin: Origin, tables: &mut Tables) -> PriorityClass {
         PriorityClass {
             name: tables.or_empty(self.metadata.as_ref().and_then(|metadata| metadata.name.as_ref())),

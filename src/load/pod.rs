@@ -20,6 +20,8 @@ use std::sync::Arc;
 #[derive(Debug, Deserialize)]
 pub(super) struct RawPod<'a> {
     #[serde(borrow, default)]
+    pub(super) kind: Option<Text<'a>>,
+    #[serde(borrow, default)]
     pub(super) metadata: Option<Meta<'a>>,
     #[serde(borrow, default)]
     spec: Option<RawPodSpec<'a>>,
@@ -303,14 +305,16 @@ impl RawPod<'_> {
         metadata.max(transition).max(status.and_then(|status| status.start_time))
     }
 
-    /// The pod. Its `node` is left open: nodes are numbered elsewhere.
-    pub(super) fn convert(&self, origin: Origin, tables: &mut Tables) -> Pod {
+    /// The pod and the number of its spec. Its `node` is left open: nodes are numbered elsewhere.
+    pub(super) fn convert(&self, origin: Origin, tables: &mut Tables) -> (Pod, u32) {
         let (no_metadata, no_spec) = (Meta::default(), RawPodSpec::default());
         let metadata = self.metadata.as_ref().unwrap_or(&no_metadata);
         let spec = self.spec.as_ref().unwrap_or(&no_spec);
         let status = self.status.as_ref();
+        let shared = spec.convert(metadata, status, tables);
+        let shared_id = tables.spec(shared);
         let grace = metadata.deletion_grace_period_seconds.or(spec.termination_grace_period_seconds);
-        Pod {
+        let pod = Pod {
             namespace: tables.namespace(metadata.namespace()),
             name: tables.or_empty(metadata.name.as_ref()),
             uid: tables.filled(metadata.uid.as_ref()),
@@ -332,12 +336,13 @@ impl RawPod<'_> {
                 uid: tables.filled(owner.uid.as_ref()),
             }),
             requests: Box::new(resources::parts(spec, status, Defaults::of(metadata), tables)),
-            spec: Arc::new(spec.convert(metadata, status, tables)),
+            spec: Arc::clone(&tables.specs[shared_id as usize]),
             mirror: metadata.annotation("kubernetes.io/config.mirror").is_some(),
             status_missing: status.is_none(),
             scheduled_message: status.and_then(RawPodStatus::scheduled_message).map(Arc::from),
             origin,
-        }
+        };
+        (pod, shared_id)
     }
 }
 

@@ -10,7 +10,6 @@ use super::volumes::RawPodVolume;
 use crate::model::cluster::Origin;
 use crate::model::id::Symbol;
 use crate::model::quantity::Quantity;
-use crate::model::time::Time;
 use crate::model::volume::{
     AccessModes, BindingMode, Claim, ClaimRef, CsiDriver, CsiNode, CsiStorageCapacity, StorageClass, TopologyTerm,
     Volume, VolumeAttachment, VolumeSource,
@@ -182,7 +181,7 @@ pub(super) fn volume(parts: &Parts<'_>, json: &[u8], origin: Origin, tables: &mu
 #[serde(rename_all = "camelCase")]
 pub(super) struct RawStorageClass<'a> {
     #[serde(borrow, default)]
-    metadata: Option<Meta<'a>>,
+    pub(super) metadata: Option<Meta<'a>>,
     #[serde(borrow, default)]
     provisioner: Option<Text<'a>>,
     #[serde(borrow, default)]
@@ -192,10 +191,6 @@ pub(super) struct RawStorageClass<'a> {
 }
 
 impl RawStorageClass<'_> {
-    pub(super) fn newest(&self) -> Option<Time> {
-        self.metadata.as_ref().and_then(Meta::newest)
-    }
-
     pub(super) fn convert(&self, origin: Origin, tables: &mut Tables) -> StorageClass {
         StorageClass {
             name: tables.or_empty(self.metadata.as_ref().and_then(|metadata| metadata.name.as_ref())),
@@ -266,7 +261,7 @@ pub(super) fn attachment(parts: &Parts<'_>, json: &[u8], tables: &mut Tables) ->
 #[serde(rename_all = "camelCase")]
 pub(super) struct RawCapacity<'a> {
     #[serde(borrow, default)]
-    metadata: Option<Meta<'a>>,
+    pub(super) metadata: Option<Meta<'a>>,
     #[serde(borrow, default)]
     storage_class_name: Option<Text<'a>>,
     #[serde(default)]
@@ -278,10 +273,6 @@ pub(super) struct RawCapacity<'a> {
 }
 
 impl RawCapacity<'_> {
-    pub(super) fn newest(&self) -> Option<Time> {
-        self.metadata.as_ref().and_then(Meta::newest)
-    }
-
     pub(super) fn convert(&self, tables: &mut Tables) -> CsiStorageCapacity {
         CsiStorageCapacity {
             storage_class: tables.or_empty(self.storage_class_name.as_ref()),

@@ -3,10 +3,12 @@
 use super::primitive::{Pairs, Text, filled};
 use crate::model::id::{LabelSetId, NamespaceId, ResourceId, Symbol};
 use crate::model::labels::LabelSets;
+use crate::model::pod::PodSpec;
 use crate::model::quantity::Quantity;
 use crate::model::resources::{self, ResourceClass, ResourceList, ResourceName};
 use crate::model::symbols::Symbols;
 use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
 /// The namespace of an object that names none: `kubectl apply` would put it there.
 pub(super) const DEFAULT_NAMESPACE: &str = "default";
@@ -18,8 +20,11 @@ pub(super) struct Tables {
     pub(super) label_sets: LabelSets,
     pub(super) namespaces: Vec<Symbol>,
     pub(super) resources: Vec<Symbol>,
+    /// Specs of pods, each once.
+    pub(super) specs: Vec<Arc<PodSpec>>,
     namespace_ids: FxHashMap<Symbol, NamespaceId>,
     resource_ids: FxHashMap<Symbol, ResourceId>,
+    spec_ids: FxHashMap<Arc<PodSpec>, u32>,
 }
 
 impl Tables {
@@ -76,6 +81,18 @@ impl Tables {
         list.into()
     }
 
+    /// The number of a spec among `specs`: pods of one template share it.
+    pub(super) fn spec(&mut self, spec: PodSpec) -> u32 {
+        if let Some(&known) = self.spec_ids.get(&spec) {
+            return known;
+        }
+        let id = u32::try_from(self.specs.len()).expect("fewer specs than pods, which have 32 bits");
+        let spec = Arc::new(spec);
+        self.specs.push(Arc::clone(&spec));
+        self.spec_ids.insert(spec, id);
+        id
+    }
+
     fn resource_name(&mut self, name: &str) -> Option<ResourceName> {
         match resources::classify(name) {
             ResourceClass::Cpu => Some(ResourceName::Cpu),
@@ -88,7 +105,8 @@ impl Tables {
         }
     }
 
-    fn resource_id(&mut self, name: &str) -> ResourceId {
+    /// The scalar resource of a name.
+    pub(super) fn resource_id(&mut self, name: &str) -> ResourceId {
         let symbol = self.symbols.intern(name);
         *self.resource_ids.entry(symbol).or_insert_with(|| {
             self.resources.push(symbol);

@@ -7,6 +7,7 @@
 use crate::model::id::FileId;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use std::ops::Range;
 
 /// One object's JSON text. Invariant: `json` lies in the file's bytes at `offset`.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +75,61 @@ pub struct Break<'b> {
     pub no_document: bool,
 }
 
+/// The items of a long list, each at a place that looks like the first one's, as kubectl prints them. Nobody has followed
+/// the brackets yet: it holds if every piece is one complete object.
+#[derive(Clone, Copy, Debug)]
+pub struct Bulk<'b> {
+    /// The list, by position in [`Split::lists`].
+    pub list: u32,
+    /// Offset of the first item.
+    pub begin: usize,
+    /// Offset behind the last item.
+    pub end: usize,
+    /// What stands around the beginning of every item but the first, and how much of it stands before the item.
+    mark: (&'b [u8], usize),
+}
+
+/// A piece between two marks is more or less than an item of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct NotItems;
+
+impl<'b> Bulk<'b> {
+    /// The items that begin in `range`, which lies between `begin` and `end`.
+    pub fn items(&self, bytes: &'b [u8], range: Range<usize>) -> Result<Vec<Range<usize>>, NotItems> {
+        let (mark, lead) = self.mark;
+        let mut begins = Vec::new();
+        if range.contains(&self.begin) {
+            begins.push(self.begin);
+        }
+        // A mark begins `lead` bytes before its item and ends a little behind the item's beginning.
+        let from = range.start.max(self.begin + 1) - lead;
+        let to = (range.end - lead + mark.len() - 1).min(self.end);
+        begins.extend(
+            memchr::memmem::find_iter(bytes.get(from..to).unwrap_or_default(), mark).map(|at| from + at + lead),
+        );
+        if begins.is_empty() {
+            return Ok(Vec::new());
+        }
+        let rest = (range.end - lead).min(self.end);
+        let next = memchr::memmem::find(&bytes[rest..self.end], mark).map_or(self.end, |at| rest + at + lead);
+        let ends = begins.iter().skip(1).copied().chain([next]);
+        let item = |(begin, next): (&usize, usize)| {
+            let piece = trim_end(&bytes[*begin..next]);
+            if next == self.end {
+                return Ok(*begin..next);
+            }
+            let piece = trim_end(piece.strip_suffix(b",").ok_or(NotItems)?);
+            Ok(*begin..begin + piece.len())
+        };
+        begins.iter().zip(ends).map(item).collect()
+    }
+}
+
+fn trim_end(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
+    &bytes[..end.map_or(0, |end| end + 1)]
+}
+
 /// What a file holds.
 #[derive(Clone, Debug, Default)]
 pub struct Split<'b> {
@@ -85,6 +141,8 @@ pub struct Split<'b> {
     pub breaks: Vec<Break<'b>>,
     /// Objects in a spelling that is not Kubernetes' JSON.
     pub foreign: Vec<Foreign>,
+    /// The items of one long list, which are not among `documents`.
+    pub bulk: Option<Bulk<'b>>,
 }
 
 /// Objects or lists in a spelling that is not Kubernetes' JSON.
@@ -112,11 +170,62 @@ const MAX_NESTING: u32 = 32;
 /// How often text that looked like a document and ran to the end of the file is given up before the rest is.
 const MAX_FALSE_STARTS: u32 = 64;
 
+/// How much of the first item tells where the next ones begin, where items are not on lines of their own.
+const COMPACT_MARK: usize = 13;
+
 /// Finds the documents of a file.
 pub fn split(file: FileId, bytes: &[u8]) -> Split<'_> {
-    let mut scanner = Scanner { bytes, file, out: Split::default() };
+    scan(file, bytes, usize::MAX)
+}
+
+/// Finds the documents of a file, but only marks the items of a list of `min_bulk` bytes or more: for whoever checks them.
+pub fn split_in_bulk(file: FileId, bytes: &[u8], min_bulk: usize) -> Split<'_> {
+    scan(file, bytes, min_bulk)
+}
+
+fn scan(file: FileId, bytes: &[u8], min_bulk: usize) -> Split<'_> {
+    let mut scanner = Scanner { bytes, file, min_bulk, marked: false, out: Split::default() };
     scanner.file();
-    scanner.out
+    // Marks that were wrong about a list's end show in what follows it.
+    let doubtful = scanner.marked && (scanner.out.bulk.is_none() || !scanner.out.breaks.is_empty());
+    if doubtful { scan(file, bytes, usize::MAX) } else { scanner.out }
+}
+
+/// Whether the text is one object and nothing else, as far as strings and brackets go.
+pub fn is_object(json: &[u8]) -> bool {
+    let scanner = Scanner { bytes: json, file: FileId(0), min_bulk: usize::MAX, marked: false, out: Split::default() };
+    json.first() == Some(&b'{') && matches!(scanner.skip_value(0), Ok(end) if end == json.len())
+}
+
+/// Whether the first key of an object is this one.
+pub fn begins_with_key(json: &[u8], key: &str) -> bool {
+    let scanner = Scanner { bytes: json, file: FileId(0), min_bulk: usize::MAX, marked: false, out: Split::default() };
+    let rest = json.get(scanner.skip_space(1)..).unwrap_or_default();
+    let rest = rest.strip_prefix(b"\"").and_then(|rest| rest.strip_prefix(key.as_bytes()));
+    rest.is_some_and(|rest| rest.first() == Some(&b'"'))
+}
+
+/// `kind` and `apiVersion` of an object that begins with both, as kubectl prints them.
+pub fn leading_kind(json: &[u8]) -> Option<(&str, &str)> {
+    let scanner = Scanner { bytes: json, file: FileId(0), min_bulk: usize::MAX, marked: false, out: Split::default() };
+    let (mut kind, mut api_version) = (None, None);
+    let mut at = 1;
+    for _ in 0..2 {
+        let begin = scanner.skip_space(at);
+        let end = scanner.skip_string(begin).ok()?;
+        at = scanner.skip_space(end);
+        let value = scanner.skip_space((json.get(at) == Some(&b':')).then_some(at + 1)?);
+        let value_end = scanner.skip_string(value).ok()?;
+        let text = std::str::from_utf8(&json[value + 1..value_end - 1]).ok().filter(|text| !text.contains('\\'));
+        match &json[begin..end] {
+            br#""kind""# => kind = text,
+            br#""apiVersion""# => api_version = text,
+            _ => return None,
+        }
+        at = scanner.skip_space(value_end);
+        at = (json.get(at) == Some(&b',')).then_some(at + 1)?;
+    }
+    kind.zip(api_version)
 }
 
 /// Why a value has no end: the offset at which the scanner stopped.
@@ -131,6 +240,10 @@ enum Stop {
 struct Scanner<'b> {
     bytes: &'b [u8],
     file: FileId,
+    /// Lists of at least so many bytes are only marked.
+    min_bulk: usize,
+    /// A list was.
+    marked: bool,
     out: Split<'b>,
 }
 
@@ -315,11 +428,41 @@ impl<'b> Scanner<'b> {
 
     /// The elements of the array at `at`.
     fn items(&mut self, at: usize, list: u32, depth: u32) -> Result<usize, Stop> {
+        if let Some((bulk, end)) = self.bulk(at, list) {
+            self.out.bulk = Some(bulk);
+            self.marked = true;
+            return Ok(end);
+        }
         let end = self.elements(at, list, depth);
         if end.is_err() {
             self.out.lists[list as usize].broken = true;
         }
         end
+    }
+
+    /// Marks the items of a long list, and gives its end.
+    fn bulk(&self, at: usize, list: u32) -> Option<(Bulk<'b>, usize)> {
+        if self.bytes.len() - at < self.min_bulk || self.marked {
+            return None;
+        }
+        let begin = self.skip_space(at + 1);
+        let line = memchr::memrchr(b'\n', &self.bytes[at..begin]);
+        let mark = match line {
+            Some(line) => (self.bytes.get(at + line..=begin)?, begin - at - line),
+            None => (self.compact_mark(begin)?, 1),
+        };
+        // Fewer than two items are no bulk.
+        let last = begin + memchr::memmem::rfind(&self.bytes[begin..], mark.0)? + mark.1;
+        let end = self.skip_value(last).ok()?;
+        let close = self.skip_space(end);
+        let bulk = Bulk { list, begin, end, mark };
+        (self.bytes[begin] == b'{' && self.bytes.get(close) == Some(&b']')).then_some((bulk, close + 1))
+    }
+
+    /// A comma and the beginning of an item, as they stand between the first item and the second.
+    fn compact_mark(&self, begin: usize) -> Option<&'b [u8]> {
+        let second = self.skip_value(begin).ok()?;
+        self.bytes.get(second..=second + COMPACT_MARK).filter(|mark| mark.starts_with(b",{"))
     }
 
     fn elements(&mut self, at: usize, list: u32, depth: u32) -> Result<usize, Stop> {
@@ -362,6 +505,7 @@ impl<'b> Scanner<'b> {
         // An `items` that is none of a list's: what it holds are parts of this object.
         self.out.documents.truncate(documents);
         self.out.lists.truncate(lists);
+        self.out.bulk = self.out.bulk.filter(|bulk| (bulk.list as usize) < lists);
         if let Some((object, change)) = shape.change() {
             if change != Change::Nothing {
                 self.value(object, list, depth + 1)?;
@@ -394,6 +538,14 @@ impl<'b> Scanner<'b> {
 
     /// Opens a map of lists or of objects, such as a simulator's export; `false` if it holds none.
     fn map(&mut self, start: usize, depth: u32) -> bool {
+        // What a map holds is known from its objects: none may be left unread.
+        let min_bulk = std::mem::replace(&mut self.min_bulk, usize::MAX);
+        let holds = self.open_map(start, depth);
+        self.min_bulk = min_bulk;
+        holds
+    }
+
+    fn open_map(&mut self, start: usize, depth: u32) -> bool {
         let (documents, lists, foreign) = (self.out.documents.len(), self.out.lists.len(), self.out.foreign.len());
         for (key, value) in self.members(start) {
             let (before, lists_before) = (self.out.documents.len(), self.out.lists.len());
@@ -671,6 +823,22 @@ mod tests {
     #[test]
     fn marks_and_zeros_are_no_text() {
         assert_eq!(kinds("\u{feff}{\"kind\":\"Pod\"}\0\0\0{\"kind\":\"Node\"}\0\0"), ["Pod", "Node"]);
+    }
+
+    #[test]
+    fn a_long_lists_items_are_found_by_their_marks() {
+        let items: Vec<String> = (0..9).map(|number| format!("{{\n        \"a\": [{{}}, {number}]\n    }}")).collect();
+        for (open, glue, close) in [("[\n    ", ",\n    ", "\n  ]"), ("[", ",", "]")] {
+            let list = format!("{{\"kind\": \"PodList\", \"items\": {open}{}{close}, \"x\": 1}}", items.join(glue));
+            let split = split_in_bulk(FileId(0), list.as_bytes(), 0);
+            let bulk = split.bulk.expect("it is long enough");
+            assert_eq!((split.documents.len(), split.lists.len()), (0, 1));
+            for cut in 1..bulk.end - bulk.begin {
+                let cuts = (bulk.begin..bulk.end).step_by(cut);
+                let found = cuts.flat_map(|at| bulk.items(list.as_bytes(), at..(at + cut).min(bulk.end)).unwrap());
+                assert!(found.map(|item| &list[item]).eq(&items), "{cut}");
+            }
+        }
     }
 
     #[test]

@@ -1,0 +1,130 @@
+//! Loading, beside a plain reading of the same bytes in the same run: `cargo bench --bench load -- cluster.json`.
+//!
+//! The ratio is what counts: seconds are the machine's. Without a file a small dump is made up.
+
+use preempt_audit::load;
+use preempt_audit::source::files::FileTable;
+use serde::de::IgnoredAny;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+fn main() {
+    let arguments = std::env::args_os().skip(1).filter(|it| !it.to_string_lossy().starts_with("--"));
+    let paths: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
+    let files = if paths.is_empty() { made_up() } else { FileTable::open(&paths).0 };
+    let bytes: usize = files.files.iter().map(|file| file.bytes.len()).sum();
+    println!("{} files, {:.1} MB, {} threads", files.files.len(), mb(bytes), rayon::current_num_threads());
+
+    // The first reading brings the pages in.
+    skim(&files);
+    let before = private_bytes();
+    let (mut skims, mut loads, mut objects) = (Vec::new(), Vec::new(), 0);
+    for _ in 0..3 {
+        skims.push(time(|| skim(&files)));
+        loads.push(time(|| {
+            let loaded = load::load(&files);
+            objects = loaded.cluster.nodes.len() + loaded.cluster.pods.len();
+        }));
+    }
+    let (skim, load) = (best(&skims), best(&loads));
+    println!("skim, one core: {:.3} s wall, {:.3} s cpu", skim.0.as_secs_f64(), skim.1.as_secs_f64());
+    println!(
+        "load:           {:.3} s wall, {:.3} s cpu, {objects} nodes and pods",
+        load.0.as_secs_f64(),
+        load.1.as_secs_f64()
+    );
+    println!("ratio:          {:.2} wall, {:.2} cpu", ratio(load.0, skim.0), ratio(load.1, skim.1));
+    let peak = watched(|| drop(load::load(&files)));
+    match before.zip(peak) {
+        Some((before, peak)) => println!("private memory: {:.0} MB at most, {:.0} MB before", mb(peak), mb(before)),
+        None => println!("private memory: not known on this system"),
+    }
+}
+
+fn ratio(a: Duration, b: Duration) -> f64 {
+    a.as_secs_f64() / b.as_secs_f64().max(1e-9)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn mb(bytes: usize) -> f64 {
+    bytes as f64 / 1e6
+}
+
+fn best(times: &[(Duration, Duration)]) -> (Duration, Duration) {
+    let wall = times.iter().map(|time| time.0).min().unwrap_or_default();
+    (wall, times.iter().map(|time| time.1).min().unwrap_or_default())
+}
+
+/// Wall time and the process's time on all cores.
+fn time(work: impl FnOnce()) -> (Duration, Duration) {
+    let (begin, cpu) = (Instant::now(), cpu_time());
+    work();
+    (begin.elapsed(), cpu_time().saturating_sub(cpu))
+}
+
+/// What any reading of the JSON costs: every byte is looked at, nothing is kept.
+fn skim(files: &FileTable) {
+    for file in &files.files {
+        for value in serde_json::Deserializer::from_slice(&file.bytes).into_iter::<IgnoredAny>() {
+            if value.is_err() {
+                break;
+            }
+        }
+    }
+}
+
+fn cpu_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit_once(") ").map_or("", |it| it.1).split(' ').collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+    Duration::from_millis((ticks(11) + ticks(12)) * 10)
+}
+
+fn status_bytes(key: &str) -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+    Some(line.split_whitespace().nth(0)?.parse::<usize>().ok()? * 1024)
+}
+
+/// Memory that belongs to nobody else: mapped files not counted.
+fn private_bytes() -> Option<usize> {
+    status_bytes("RssAnon:")
+}
+
+/// Runs the work and watches the private memory meanwhile.
+fn watched(work: impl FnOnce()) -> Option<usize> {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut peak = None;
+            while !done.load(Ordering::Relaxed) {
+                peak = peak.max(private_bytes());
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            peak
+        });
+        work();
+        done.store(true, Ordering::Relaxed);
+        watcher.join().ok().flatten()
+    })
+}
+
+fn made_up() -> FileTable {
+    let pod = |number: usize| {
+        let node = number % 100;
+        format!(
+            "        {{\n            \"apiVersion\": \"v1\",\n            \"kind\": \"Pod\",\n            \"metadata\": {{\n                \
+             \"name\": \"pod-{number}\",\n                \"namespace\": \"shop\",\n                \"labels\": {{\n                    \
+             \"app\": \"app-{node}\"\n                }}\n            }},\n            \"spec\": {{\n                \
+             \"containers\": [\n                    {{\n                        \"name\": \"main\"\n                    }}\n                \
+             ],\n                \"nodeName\": \"node-{node}\"\n            }}\n        }}"
+        )
+    };
+    let pods: Vec<String> = (0..50_000).map(pod).collect();
+    let text = format!(
+        "{{\n    \"apiVersion\": \"v1\",\n    \"items\": [\n{}\n    ],\n    \"kind\": \"List\"\n}}\n",
+        pods.join(",\n")
+    );
+    FileTable::from_bytes(vec![("made-up.json".to_owned(), text.into_bytes())])
+}

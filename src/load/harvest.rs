@@ -1,0 +1,260 @@
+//! Documents to facts, a batch at a time and batches in parallel: each batch has tables of its own.
+
+use super::fault::Fault;
+use super::foreign::Stranger;
+use super::kind;
+use super::manifest::{self, Manifest};
+use super::object::{self, Fact, Object, Refusal, Source};
+use super::primitive::parse_time;
+use super::tables::Tables;
+use super::version;
+use crate::model::cluster::{Kind, Origin};
+use crate::model::id::{FileId, Symbol};
+use crate::model::time::Time;
+use crate::problem::Problem;
+use crate::source::files::FileTable;
+use crate::source::split::{self, Bulk, Document, List, NotItems, Split};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// What a batch of documents gave.
+#[derive(Default)]
+pub(super) struct Harvest {
+    pub(super) tables: Tables,
+    pub(super) entries: Vec<Entry>,
+    pub(super) rejected: BTreeMap<Kind, u64>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) skipped: BTreeMap<String, u64>,
+    pub(super) server_version: Option<String>,
+    pub(super) newest: Option<Time>,
+    /// Objects that stand in each list, by file and list.
+    pub(super) in_lists: BTreeMap<(FileId, u32), u64>,
+    /// Documents that look like objects of a cluster and are none.
+    pub(super) strangers: Vec<(Origin, Stranger)>,
+    /// What captures wrote beside their dumps.
+    pub(super) manifests: Vec<(FileId, Manifest)>,
+    /// Kinds that stand in lists which do not hold all there is.
+    pub(super) unfinished: BTreeSet<(FileId, u32, Kind)>,
+}
+
+/// An object that was read.
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    pub(super) namespace: Option<Symbol>,
+    pub(super) name: Symbol,
+    pub(super) version: Option<u64>,
+    pub(super) origin: Origin,
+    /// A watch said that the object was deleted.
+    pub(super) removed: bool,
+    pub(super) fact: Fact,
+}
+
+/// A batch of work.
+#[derive(Clone, Debug)]
+pub(super) enum Batch<'b> {
+    /// Documents of one file or of several.
+    Documents(&'b [Document<'b>]),
+    /// A range of a long list's items.
+    Bulk(FileId, &'b Bulk<'b>, Range<usize>),
+}
+
+/// Cuts the documents of all files into batches of about `size` bytes.
+pub(super) fn batches<'b>(documents: &'b [Document<'b>], size: usize) -> Vec<Batch<'b>> {
+    let mut batches = Vec::new();
+    let (mut begin, mut bytes) = (0, 0);
+    for (at, document) in documents.iter().enumerate() {
+        bytes += document.json.len();
+        if bytes >= size {
+            batches.push(Batch::Documents(&documents[begin..=at]));
+            (begin, bytes) = (at + 1, 0);
+        }
+    }
+    if begin < documents.len() {
+        batches.push(Batch::Documents(&documents[begin..]));
+    }
+    batches
+}
+
+/// Cuts a long list into batches of `size` bytes.
+pub(super) fn bulk_batches<'b>(file: FileId, bulk: &'b Bulk<'b>, size: usize) -> impl Iterator<Item = Batch<'b>> {
+    let cuts = (bulk.begin..bulk.end).step_by(size);
+    cuts.map(move |from| Batch::Bulk(file, bulk, from..(from + size).min(bulk.end)))
+}
+
+impl Batch<'_> {
+    /// Reads the batch. `Err` says that a long list was not what it looked like, and has to be followed by brackets.
+    pub(super) fn harvest(&self, files: &FileTable, splits: &[Split<'_>]) -> Result<Harvest, NotItems> {
+        let mut harvest = Harvest::default();
+        match self {
+            Batch::Documents(documents) => {
+                for document in *documents {
+                    let lists = &splits[document.file.index()].lists;
+                    let list = document.list.and_then(|list| Some((list, lists.get(list as usize)?)));
+                    harvest.document(document, list, &files.file(document.file).path);
+                }
+            }
+            Batch::Bulk(file, bulk, range) => {
+                let source = files.file(*file);
+                let list = &splits[file.index()].lists[bulk.list as usize];
+                for item in bulk.items(&source.bytes, range.clone())? {
+                    let offset = item.start as u64;
+                    harvest.item(&source.bytes[item], *file, offset, (bulk.list, list), &source.path)?;
+                }
+            }
+        }
+        Ok(harvest)
+    }
+}
+
+/// A kind as the input spells it.
+#[derive(Clone, Copy, Default)]
+struct Spelling<'b> {
+    kind: Option<&'b str>,
+    api_version: Option<&'b str>,
+}
+
+impl<'b> Spelling<'b> {
+    /// The spelling of an object in a list, which may say it for its items.
+    fn within(self, list: Option<&List<'b>>) -> Self {
+        Spelling {
+            kind: self.kind.or_else(|| list?.item_kind()),
+            api_version: self.api_version.or_else(|| list?.api_version),
+        }
+    }
+
+    fn resolve(self) -> Option<Kind> {
+        kind::of_spelling(self.kind?, self.api_version)
+    }
+
+    /// As the count of skipped kinds has it.
+    fn label(self) -> String {
+        let Some(kind) = self.kind else { return "(no kind)".to_owned() };
+        self.api_version.map_or_else(|| kind.to_owned(), |api_version| format!("{api_version} {kind}"))
+    }
+}
+
+impl Harvest {
+    /// A document whose brackets were followed.
+    fn document<'b>(&mut self, document: &Document<'b>, list: Option<(u32, &List<'b>)>, path: &str) {
+        let own = Spelling { kind: document.kind, api_version: document.api_version };
+        let spelling = own.within(list.map(|list| list.1));
+        let origin = Origin { file: document.file, offset: document.offset };
+        let mut kind = spelling.resolve();
+        if let Some((id, list)) = list {
+            // Items of a list that says nothing: its key or the file's name is all there is.
+            let hint = || kind::hinted(list.hint.unwrap_or(path));
+            kind = kind.or_else(|| if spelling.kind.is_none() { hint() } else { None });
+            self.stands_in(origin.file, id, list, kind);
+        }
+        if is_empty_object(document.json) {
+            return;
+        }
+        let Some(kind) = kind else {
+            self.skip(document.json, origin, spelling);
+            return;
+        };
+        self.newest = self.newest.max(document.time.and_then(parse_time));
+        let api_version = spelling.api_version.unwrap_or_default();
+        let source = Source { json: document.json, kind, api_version, origin, assumed: false };
+        match self.read(source, document.removed, path) {
+            Ok(()) | Err(Refusal::OtherKind) => {}
+            Err(Refusal::Damaged(fault)) => self.reject(source, &fault, path),
+        }
+    }
+
+    /// What looks like an item of a long list.
+    fn item<'b>(
+        &mut self,
+        json: &'b [u8],
+        file: FileId,
+        offset: u64,
+        list: (u32, &List<'b>),
+        path: &str,
+    ) -> Result<(), NotItems> {
+        let leading = split::leading_kind(json);
+        let assumed = leading.is_none();
+        let own = leading.map(|(kind, api_version)| Spelling { kind: Some(kind), api_version: Some(api_version) });
+        let spelling = own.unwrap_or_default().within(Some(list.1));
+        let origin = Origin { file, offset };
+        let Some(kind) = spelling.resolve() else {
+            // What is no object of a known kind may have to be opened: a list, an event of a watch.
+            let opens = spelling.kind.is_none_or(|kind| kind.ends_with("List"));
+            if assumed || opens || !split::is_object(json) {
+                return Err(NotItems);
+            }
+            self.stands_in(file, list.0, list.1, None);
+            self.skip(json, origin, spelling);
+            return Ok(());
+        };
+        // Items that do not say their kind begin with their metadata, or are not what the list says.
+        if assumed && (!split::begins_with_key(json, "metadata") || !matches!(kind, Kind::Pod | Kind::Node)) {
+            return Err(NotItems);
+        }
+        let api_version = spelling.api_version.unwrap_or_default();
+        let source = Source { json, kind, api_version, origin, assumed };
+        match self.read(source, false, path) {
+            Ok(()) => {}
+            Err(_) if !split::is_object(json) => return Err(NotItems),
+            Err(Refusal::OtherKind) => return Err(NotItems),
+            Err(Refusal::Damaged(_)) if is_empty_object(json) => {}
+            Err(Refusal::Damaged(fault)) => self.reject(source, &fault, path),
+        }
+        self.stands_in(file, list.0, list.1, Some(kind));
+        Ok(())
+    }
+
+    fn stands_in(&mut self, file: FileId, id: u32, list: &List<'_>, kind: Option<Kind>) {
+        *self.in_lists.entry((file, id)).or_default() += 1;
+        if let Some(kind) = kind
+            && (list.broken || list.continued)
+        {
+            self.unfinished.insert((file, id, kind));
+        }
+    }
+
+    fn read(&mut self, source: Source<'_>, removed: bool, path: &str) -> Result<(), Refusal> {
+        let object = match object::read(source, &mut self.tables) {
+            Err(Refusal::Damaged(fault)) if fault.is_duplicate_key() => {
+                // JSON allows a key twice, and whoever reads it takes the last.
+                let Ok(value) = serde_json::from_slice::<serde_json::Value>(source.json) else {
+                    return Err(Refusal::Damaged(fault));
+                };
+                let json = value.to_string();
+                object::read(Source { json: json.as_bytes(), ..source }, &mut self.tables)
+            }
+            object => object,
+        };
+        let Object { namespace, name, version, newest, fact, damage } = object?;
+        self.newest = self.newest.max(newest);
+        if let Some(fault) = damage {
+            let title = object::title_of(source.kind, source.json);
+            self.problems.push(fault.problem(path, source.origin.offset, &title, ""));
+        }
+        let (kind, origin) = (source.kind, source.origin);
+        self.entries.push(Entry { kind, namespace, name, version, origin, removed, fact });
+        Ok(())
+    }
+
+    fn reject(&mut self, source: Source<'_>, fault: &Fault, path: &str) {
+        *self.rejected.entry(source.kind).or_default() += 1;
+        let title = object::title_of(source.kind, source.json);
+        self.problems.push(fault.problem(path, source.origin.offset, &title, ": the object is left out"));
+    }
+
+    fn skip(&mut self, json: &[u8], origin: Origin, spelling: Spelling<'_>) {
+        let (api_version, kind) = (spelling.api_version.unwrap_or_default(), spelling.kind.unwrap_or_default());
+        let version = if spelling.kind.is_none() { version::of_document(json) } else { None };
+        if version.is_some() {
+            self.server_version = version;
+        } else if manifest::is_one(api_version, kind) {
+            self.manifests.extend(manifest::read(json).map(|manifest| (origin.file, manifest)));
+        } else {
+            self.strangers.extend(Stranger::of(api_version, kind, json).map(|stranger| (origin, stranger)));
+            *self.skipped.entry(spelling.label()).or_default() += 1;
+        }
+    }
+}
+
+fn is_empty_object(json: &[u8]) -> bool {
+    json.iter().all(|byte| matches!(byte, b'{' | b'}' | b' ' | b'\n' | b'\r' | b'\t'))
+}

@@ -1,0 +1,351 @@
+//! From the ids of a batch's tables to those of the cluster's.
+//!
+//! Ids of the cluster are given out in the order in which objects, in canonical order, name things. What a batch keeps
+//! sorted by its own ids is therefore gone through by text, and sorted again by the new ids.
+
+use super::tables::Tables;
+use crate::model::affinity::PodAffinityTerm;
+use crate::model::cluster::SelectorOwner;
+use crate::model::id::{LabelSetId, NamespaceId, ResourceId, Symbol};
+use crate::model::node::Node;
+use crate::model::pdb::Pdb;
+use crate::model::pod::{Pod, PodSpec, RequestParts};
+use crate::model::resources::{ResourceList, ResourceName};
+use crate::model::selector::{LabelSelector, NodeSelector, Requirement};
+use crate::model::volume::{
+    Claim, CsiNode, CsiStorageCapacity, PodVolumeSource, StorageClass, Volume, VolumeAttachment, VolumeSource,
+};
+use std::sync::Arc;
+
+/// A batch's tables with what is known of their places in the cluster's.
+pub(super) struct Batch {
+    local: Tables,
+    symbols: Vec<Option<Symbol>>,
+    label_sets: Vec<Option<LabelSetId>>,
+    namespaces: Vec<Option<NamespaceId>>,
+    resources: Vec<Option<ResourceId>>,
+    specs: Vec<Option<Arc<PodSpec>>>,
+}
+
+impl Batch {
+    pub(super) fn new(local: Tables) -> Self {
+        Batch {
+            symbols: vec![None; local.symbols.len()],
+            label_sets: vec![None; local.label_sets.len()],
+            namespaces: vec![None; local.namespaces.len()],
+            resources: vec![None; local.resources.len()],
+            specs: vec![None; local.specs.len()],
+            local,
+        }
+    }
+}
+
+/// Gives out ids of the cluster's tables for those of one batch.
+pub(super) struct Remap<'m> {
+    pub(super) batch: &'m mut Batch,
+    pub(super) global: &'m mut Tables,
+}
+
+impl Remap<'_> {
+    pub(super) fn symbol(&mut self, symbol: &mut Symbol) {
+        let Batch { local, symbols, .. } = &mut *self.batch;
+        let known = &mut symbols[symbol.index()];
+        *symbol = *known.get_or_insert_with(|| self.global.symbols.intern(local.symbols.text(*symbol)));
+    }
+
+    fn optional(&mut self, symbol: &mut Option<Symbol>) {
+        if let Some(symbol) = symbol {
+            self.symbol(symbol);
+        }
+    }
+
+    fn symbols(&mut self, symbols: &mut [Symbol]) {
+        symbols.iter_mut().for_each(|symbol| self.symbol(symbol));
+    }
+
+    /// A set of symbols, sorted by id before and after.
+    fn symbol_set(&mut self, set: &mut [Symbol]) {
+        let texts = &self.batch.local.symbols;
+        set.sort_unstable_by(|a, b| texts.text(*a).cmp(texts.text(*b)));
+        self.symbols(set);
+        set.sort_unstable();
+    }
+
+    /// A map from symbols to symbols, sorted by key id before and after.
+    fn symbol_map(&mut self, map: &mut [(Symbol, Symbol)]) {
+        let texts = &self.batch.local.symbols;
+        map.sort_unstable_by(|a, b| texts.text(a.0).cmp(texts.text(b.0)));
+        for (key, value) in &mut *map {
+            self.symbol(key);
+            self.symbol(value);
+        }
+        map.sort_unstable_by_key(|pair| pair.0);
+    }
+
+    pub(super) fn label_set(&mut self, set: &mut LabelSetId) {
+        let known = self.batch.label_sets[set.index()].unwrap_or_else(|| {
+            let mut pairs = self.batch.local.label_sets.pairs(*set).to_vec();
+            self.symbol_map(&mut pairs);
+            self.global.label_sets.intern(pairs)
+        });
+        self.batch.label_sets[set.index()] = Some(known);
+        *set = known;
+    }
+
+    fn namespace(&mut self, namespace: &mut NamespaceId) {
+        let Batch { local, namespaces, .. } = &mut *self.batch;
+        let name = local.namespaces[namespace.index()];
+        let known = &mut namespaces[namespace.index()];
+        *namespace = *known.get_or_insert_with(|| self.global.namespace(local.symbols.text(name)));
+    }
+
+    /// A list sorted by name, before and after.
+    fn resource_list(&mut self, list: &mut ResourceList) {
+        // Scalars are sorted behind the named resources.
+        let Some(first) = list.iter().position(|entry| scalar(entry.0).is_some()) else { return };
+        let Batch { local, resources, .. } = &mut *self.batch;
+        let text = |name| scalar(name).map_or("", |id: ResourceId| local.symbols.text(local.resources[id.index()]));
+        let scalars = &mut list[first..];
+        scalars.sort_unstable_by(|a, b| text(a.0).cmp(text(b.0)));
+        for (name, _) in &mut *scalars {
+            let as_text = text(*name);
+            match name {
+                ResourceName::HugePages(id) | ResourceName::Scalar(id) => {
+                    *id = *resources[id.index()].get_or_insert_with(|| self.global.resource_id(as_text));
+                }
+                ResourceName::Cpu | ResourceName::Memory | ResourceName::EphemeralStorage | ResourceName::Pods => {}
+            }
+        }
+        scalars.sort_unstable_by_key(|entry| entry.0);
+    }
+
+    fn requirement(&mut self, requirement: &mut Requirement) {
+        self.symbol(&mut requirement.key);
+        self.symbol_set(&mut requirement.values);
+    }
+
+    fn label_selector(&mut self, selector: &mut LabelSelector) {
+        if let LabelSelector::Requirements(requirements) = selector {
+            requirements.iter_mut().for_each(|requirement| self.requirement(requirement));
+        }
+    }
+
+    fn node_selector(&mut self, selector: &mut NodeSelector) {
+        for term in &mut selector.terms {
+            term.expressions.iter_mut().for_each(|it| self.requirement(&mut it.requirement));
+            term.fields.iter_mut().for_each(|it| self.symbol(&mut it.name));
+        }
+    }
+
+    pub(super) fn node(&mut self, node: &mut Node) {
+        self.symbol(&mut node.name);
+        self.optional(&mut node.uid);
+        self.label_set(&mut node.labels);
+        for taint in &mut node.taints {
+            self.symbol(&mut taint.key);
+            self.symbol(&mut taint.value);
+        }
+        self.resource_list(&mut node.allocatable);
+        self.symbols(&mut node.declared_features);
+        self.optional(&mut node.kubelet_version);
+    }
+
+    /// A pod with its spec, given by its number in the batch.
+    pub(super) fn pod(&mut self, pod: &mut Pod, spec: u32) {
+        self.namespace(&mut pod.namespace);
+        self.symbol(&mut pod.name);
+        self.optional(&mut pod.uid);
+        self.label_set(&mut pod.labels);
+        self.optional(&mut pod.priority_class);
+        self.optional(&mut pod.node_name);
+        self.optional(&mut pod.nominated_node_name);
+        if let Some(owner) = &mut pod.owner {
+            self.symbol(&mut owner.kind);
+            self.symbol(&mut owner.name);
+            self.optional(&mut owner.uid);
+        }
+        self.requests(&mut pod.requests);
+        pod.spec = self.spec(spec);
+    }
+
+    fn spec(&mut self, number: u32) -> Arc<PodSpec> {
+        if let Some(known) = &self.batch.specs[number as usize] {
+            return Arc::clone(known);
+        }
+        let mut spec = (*self.batch.local.specs[number as usize]).clone();
+        self.pod_spec(&mut spec);
+        let shared = self.global.spec(spec);
+        let shared = Arc::clone(&self.global.specs[shared as usize]);
+        self.batch.specs[number as usize] = Some(Arc::clone(&shared));
+        shared
+    }
+
+    fn pod_spec(&mut self, spec: &mut PodSpec) {
+        self.symbol(&mut spec.scheduler_name);
+        self.symbol_map(&mut spec.node_selector);
+        if let Some(selector) = &mut spec.node_affinity {
+            self.node_selector(selector);
+        }
+        spec.pod_affinity.iter_mut().for_each(|term| self.pod_affinity_term(term));
+        spec.pod_anti_affinity.iter_mut().for_each(|term| self.pod_affinity_term(term));
+        for toleration in &mut spec.tolerations {
+            self.optional(&mut toleration.key);
+            self.symbol(&mut toleration.value);
+        }
+        for constraint in &mut spec.spread {
+            self.symbol(&mut constraint.topology_key);
+            self.label_selector(&mut constraint.selector);
+            self.symbols(&mut constraint.match_label_keys);
+        }
+        for port in &mut spec.host_ports {
+            self.symbol(&mut port.ip);
+            self.symbol(&mut port.protocol);
+        }
+        for volume in &mut spec.volumes {
+            self.symbol(&mut volume.name);
+            self.volume_source(&mut volume.source);
+        }
+        self.symbols(&mut spec.scheduling_gates);
+        for claim in &mut spec.resource_claims {
+            self.symbol(&mut claim.name);
+            self.optional(&mut claim.claim);
+        }
+        self.optional(&mut spec.pod_group);
+    }
+
+    fn pod_affinity_term(&mut self, term: &mut PodAffinityTerm) {
+        self.label_selector(&mut term.selector);
+        term.namespaces.iter_mut().for_each(|namespace| self.namespace(namespace));
+        self.label_selector(&mut term.namespace_selector);
+        self.symbol(&mut term.topology_key);
+    }
+
+    fn requests(&mut self, parts: &mut RequestParts) {
+        for container in parts.containers.iter_mut().chain(&mut parts.init_containers) {
+            self.resource_list(&mut container.requests);
+            if let Some(status) = &mut container.status {
+                status.allocated.iter_mut().for_each(|list| self.resource_list(list));
+                status.actuated.iter_mut().for_each(|list| self.resource_list(list));
+            }
+        }
+        self.resource_list(&mut parts.overhead);
+        parts.pod_level.iter_mut().for_each(|list| self.resource_list(list));
+        if let Some(resize) = &mut parts.resize {
+            resize.allocated.iter_mut().for_each(|list| self.resource_list(list));
+            resize.actuated.iter_mut().for_each(|list| self.resource_list(list));
+        }
+    }
+
+    fn volume_source(&mut self, source: &mut PodVolumeSource) {
+        match source {
+            PodVolumeSource::Claim(name) | PodVolumeSource::Ephemeral(name) => self.symbol(name),
+            PodVolumeSource::GcePersistentDisk { pd_name, read_only: _ } => self.symbol(pd_name),
+            PodVolumeSource::AwsElasticBlockStore { volume_id }
+            | PodVolumeSource::Cinder { volume_id }
+            | PodVolumeSource::Portworx { volume_id } => self.symbol(volume_id),
+            PodVolumeSource::AzureDisk { disk_name, disk_uri } => {
+                self.symbol(disk_name);
+                self.symbol(disk_uri);
+            }
+            PodVolumeSource::AzureFile { share_name, secret_name } => {
+                self.symbol(share_name);
+                self.symbol(secret_name);
+            }
+            PodVolumeSource::Vsphere { volume_path } => self.symbol(volume_path),
+            PodVolumeSource::Iscsi { iqn, read_only: _ } => self.symbol(iqn),
+            PodVolumeSource::Rbd { monitors, pool, image, read_only: _ } => {
+                self.symbols(monitors);
+                self.symbol(pool);
+                self.symbol(image);
+            }
+        }
+    }
+
+    pub(super) fn pdb(&mut self, pdb: &mut Pdb) {
+        self.namespace(&mut pdb.namespace);
+        self.symbol(&mut pdb.name);
+        self.label_selector(&mut pdb.selector);
+        self.symbol_set(&mut pdb.disrupted_pods);
+    }
+
+    pub(super) fn owner(&mut self, owner: &mut SelectorOwner) {
+        self.namespace(&mut owner.namespace);
+        self.symbol(&mut owner.name);
+        self.label_selector(&mut owner.selector);
+    }
+
+    pub(super) fn claim(&mut self, claim: &mut Claim) {
+        self.namespace(&mut claim.namespace);
+        self.symbol(&mut claim.name);
+        for symbol in [
+            &mut claim.uid,
+            &mut claim.controller_uid,
+            &mut claim.volume_name,
+            &mut claim.selected_node,
+            &mut claim.storage_class,
+            &mut claim.volume_attributes_class,
+        ] {
+            self.optional(symbol);
+        }
+        self.label_selector(&mut claim.selector);
+    }
+
+    pub(super) fn volume(&mut self, volume: &mut Volume) {
+        self.symbol(&mut volume.name);
+        self.label_set(&mut volume.labels);
+        if let Some(claim) = &mut volume.claim_ref {
+            self.namespace(&mut claim.namespace);
+            self.symbol(&mut claim.name);
+            self.optional(&mut claim.uid);
+        }
+        self.optional(&mut volume.storage_class);
+        self.optional(&mut volume.volume_attributes_class);
+        if let Some(selector) = &mut volume.node_affinity {
+            self.node_selector(selector);
+        }
+        match &mut volume.source {
+            VolumeSource::Csi { driver, handle } => {
+                self.symbol(driver);
+                self.symbol(handle);
+            }
+            VolumeSource::InTree(source) => self.volume_source(source),
+            VolumeSource::Other => {}
+        }
+    }
+
+    pub(super) fn class(&mut self, class: &mut StorageClass) {
+        self.symbol(&mut class.name);
+        self.symbol(&mut class.provisioner);
+        for term in &mut class.allowed_topologies {
+            for (key, values) in &mut term.requirements {
+                self.symbol(key);
+                self.symbol_set(values);
+            }
+        }
+    }
+
+    pub(super) fn csi_node(&mut self, node: &mut CsiNode) {
+        self.symbol(&mut node.name);
+        self.symbols(&mut node.migrated_plugins);
+        node.drivers.iter_mut().for_each(|driver| self.symbol(&mut driver.0));
+    }
+
+    pub(super) fn capacity(&mut self, capacity: &mut CsiStorageCapacity) {
+        self.symbol(&mut capacity.storage_class);
+        self.label_selector(&mut capacity.node_topology);
+    }
+
+    pub(super) fn attachment(&mut self, attachment: &mut VolumeAttachment) {
+        self.symbol(&mut attachment.name);
+        self.symbol(&mut attachment.node_name);
+        self.symbol(&mut attachment.attacher);
+        self.optional(&mut attachment.volume_name);
+    }
+}
+
+fn scalar(name: ResourceName) -> Option<ResourceId> {
+    match name {
+        ResourceName::HugePages(id) | ResourceName::Scalar(id) => Some(id),
+        ResourceName::Cpu | ResourceName::Memory | ResourceName::EphemeralStorage | ResourceName::Pods => None,
+    }
+}
