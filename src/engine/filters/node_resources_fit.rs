@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn device_classes_that_the_dump_lacks_leave_an_extended_resource_open() {
+    fn device_classes() {
         let text = "
             node a
             node b example.com/gpu=1

@@ -97,6 +97,6 @@ behaviors! {
             /// PreFilter narrows the pod to them; only if no term names any is it rejected.
             EmptyUnionRejects,
         } = |r, _g| if r.since(27) { EmptyUnionRejects } else if r.since(24) { EmptyTermRejects } else { NotLookedAt },
-            proof "";
+            proof "daemonset-w000@1.37.2";
     }
 }

@@ -13,7 +13,7 @@ behaviors! {
             /// The exact sum, once.
             Once,
         } = |r, _g| if r.since(27) { Once } else { PerContainer },
-            proof "";
+            proof "quantity-w000@1.37.2";
 
         /// Whether the init containers of a pod on a node count; those of the incoming pod always do.
         /// Upstream: `nodeinfo/node_info.go` calculateResource.
@@ -23,7 +23,7 @@ behaviors! {
             /// Yes: the largest of them, where it is more than all containers together.
             Counted,
         } = |r, _g| if r.since_patched(19, &[(18, 3)]) { Counted } else { Ignored },
-            proof "";
+            proof "podshape-s000@1.18.2";
 
         /// What a sidecar, an init container that restarts always, counts for. Upstream: `resource/helpers.go` PodRequests.
         sidecars: SidecarRequests {
@@ -32,7 +32,7 @@ behaviors! {
             /// For a container that runs beside the containers, and beside the init containers after it.
             Summed,
         } = |r, _g| if r.since(28) { Summed } else { AsInitContainer },
-            proof "";
+            proof "podshape-s000@1.27.1";
 
         /// What happens to a pod with a sidecar. Upstream: `noderesources/fit.go`.
         sidecar_pods: SidecarPods {
@@ -45,7 +45,7 @@ behaviors! {
         } = |r, g| if !r.since(28) || g.on(Gate::SidecarContainers) { Scheduled }
             else if r.since(30) { RejectedByPreFilter }
             else { RejectedByFilter },
-            proof "";
+            proof "podshape-s000@1.37.2";
 
         /// Whether `spec.overhead` counts. Upstream: `types.go`, `fit.go`.
         overhead: PodOverhead {
@@ -54,7 +54,7 @@ behaviors! {
             /// Yes.
             Counted,
         } = |_r, g| if g.on(Gate::PodOverhead) { Counted } else { Ignored },
-            proof "";
+            proof "podshape-s000@1.37.2";
 
         /// Whether ephemeral storage is a resource. Upstream: `types.go` Resource.
         ephemeral_storage: EphemeralStorage {
@@ -63,7 +63,7 @@ behaviors! {
             /// Yes.
             Counted,
         } = |r, g| if r.since(19) && !g.on(Gate::LocalStorageCapacityIsolation) { Ignored } else { Counted },
-            proof "";
+            proof "podshape-s000@1.37.2";
 
         /// What the status of a pod on a node adds to what its spec asks for, after a resize in place.
         /// Upstream: `resource/helpers.go`.
@@ -85,7 +85,7 @@ behaviors! {
             else if r.since(33) { PerContainer }
             else if r.since(32) { Actuated }
             else { Allocated },
-            proof "";
+            proof "podshape-s005@1.37.2";
 
         /// Which requests of the pod as a whole (`spec.resources`) stand for the sum of its containers.
         /// Upstream: `resource/helpers.go` IsSupportedPodLevelResource.
@@ -99,7 +99,7 @@ behaviors! {
         } = |r, g| if !g.on(Gate::PodLevelResources) { Ignored }
             else if r.since(33) { WithHugePages }
             else { CpuAndMemory },
-            proof "";
+            proof "podshape-s003@1.33.0";
 
         /// What the status of a pod on a node adds to what its `spec.resources` asks for, after a resize in place.
         /// Upstream: `resource/helpers.go` PodRequests.
@@ -114,7 +114,7 @@ behaviors! {
         } = |r, g| if !g.on(Gate::InPlacePodLevelResourcesVerticalScaling) { Ignored }
             else if r.since(37) { AllNames }
             else { NamesOfSpec },
-            proof "";
+            proof "podshape-w000@1.36.3";
 
         /// Whether a resource of which a pod asks for nothing is compared: a node that holds more than it has rejects the
         /// pod then. Upstream: `noderesources/fit.go` fitsRequest.
@@ -126,7 +126,7 @@ behaviors! {
             /// No.
             PassedOver,
         } = |r, _g| if r.since(28) { PassedOver } else if r.since(26) { ScalarsPassedOver } else { Compared },
-            proof "";
+            proof "podshape-s000@1.37.2";
 
         /// Whether NodeResourcesFit tells that preemption cannot help. Upstream: `noderesources/fit.go` (#131345).
         beyond_allocatable: BeyondAllocatable {
@@ -135,7 +135,7 @@ behaviors! {
             /// A request beyond what the node has is UnschedulableAndUnresolvable.
             Unresolvable,
         } = |r, _g| if r.since(34) { Unresolvable } else { Unschedulable },
-            proof "";
+            proof "podshape-s006@1.37.2";
 
         /// Which extended resources NodeResourcesFit leaves to DynamicResources, if a DeviceClass maps them.
         /// Upstream: `noderesources/fit.go`.
@@ -147,7 +147,7 @@ behaviors! {
             /// Those that the node does not name, or of which it has none.
             NoneAllocatable,
         } = |r, g| if !g.on(Gate::DRAExtendedResource) { None } else if r.since(36) { NoneAllocatable } else { NotNamed },
-            proof "";
+            proof "scenario:device_classes";
 
         /// Whether host ports of sidecars are taken. Upstream: `types.go` updateUsedPorts, `nodeports/node_ports.go`.
         sidecar_ports: SidecarPorts {
@@ -156,7 +156,7 @@ behaviors! {
             /// Yes.
             Counted,
         } = |r, _g| if r.since_patched(34, &[(33, 6)]) { Counted } else { Ignored },
-            proof "";
+            proof "ports-w000@1.37.2";
 
         /// Which needs of a pod a node has to declare. Upstream: `component-helpers/nodedeclaredfeatures`.
         declared_features: DeclaredFeatures {
@@ -167,6 +167,6 @@ behaviors! {
             /// That, and bind mount options.
             BindMountOptions,
         } = |r, _g| if r.since(37) { BindMountOptions } else if r.since(36) { UserNamespaces } else { RestartAllContainers },
-            proof "";
+            proof "features-w000@1.37.2";
     }
 }
