@@ -58,7 +58,12 @@ impl<'a> Desk<'a> {
         let other_patch = self.oldest.as_ref().and_then(|oldest| {
             let decision = oldest.view(&oldest.outcome(*pod)).decision();
             let differs = decision != self.view(&outcome).decision();
-            differs.then(|| OtherPatch { version: oldest.scheduler.release.to_string(), decision })
+            let release = oldest.scheduler.release;
+            let version = match release == self.scheduler.release {
+                true => format!("{release} built with Go before 1.19"),
+                false => release.to_string(),
+            };
+            differs.then_some(OtherPatch { version, decision })
         });
         if other_patch.is_some() {
             add_cause(&mut outcome.certainty, Cause::UnknownPatch);

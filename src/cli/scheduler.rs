@@ -90,6 +90,11 @@ pub(crate) fn resolve(args: &SchedulerArgs, input: &mut Input) -> Result<Schedul
         scheduler.oldest = differs.then(|| Box::new(oldest));
     }
     let differs = scheduler.oldest.is_some();
+    let older = scheduler.oldest.as_deref().unwrap_or(&scheduler);
+    if let Some(behavior) = Behavior::of_older_toolchain(version.oldest, &older.behavior) {
+        let older = Scheduler { behavior: Arc::new(behavior), oldest: None, ..older.clone() };
+        scheduler.oldest = Some(Box::new(older));
+    }
     assumptions.extend(version.note.and_then(|note| note_text(note, version, differs)));
     assumptions.append(&mut scheduler.assumptions);
     Ok(Scheduler { from, source, assumptions, ..scheduler })

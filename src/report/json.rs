@@ -328,6 +328,9 @@ pub struct Status {
     /// The plugin; absent where the framework speaks or several are merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin: Option<&'static str>,
+    /// Where the release merges several plugins' rejections: those it may name, one of them drawn at random.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plugin_one_of: Vec<&'static str>,
     /// Upstream's sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,

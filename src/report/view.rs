@@ -335,7 +335,7 @@ impl<'a> View<'a> {
 /// A status for programs.
 pub fn status_row(words: StatusWords) -> Status {
     let plugin = Some(words.plugin).filter(|it| !it.is_empty());
-    Status { code: words.code, plugin, reasons: words.reasons }
+    Status { code: words.code, plugin, plugin_one_of: words.one_of, reasons: words.reasons }
 }
 
 fn criterion_name(criterion: Criterion) -> CriterionName {

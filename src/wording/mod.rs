@@ -28,12 +28,15 @@ pub struct StatusWords {
     pub code: &'static str,
     /// The plugin; `PreFilter` for a node to which the pod is not narrowed, empty for none.
     pub plugin: &'static str,
+    /// Where several plugins reject at once with the same code: all that the release may name, in Filter order. It draws
+    /// one of them, most often the first, which is `plugin`.
+    pub one_of: Vec<&'static str>,
     /// The reasons.
     pub reasons: Vec<String>,
 }
 
 impl StatusWords {
-    const UNRECORDED: StatusWords = StatusWords { code: "", plugin: "", reasons: Vec::new() };
+    const UNRECORDED: StatusWords = StatusWords { code: "", plugin: "", one_of: Vec::new(), reasons: Vec::new() };
 }
 
 impl<'a> Words<'a> {
@@ -79,6 +82,7 @@ impl<'a> Words<'a> {
             DryRunFailure::NoVictims => StatusWords {
                 code: code_name(Code::Unresolvable),
                 plugin: "",
+                one_of: Vec::new(),
                 reasons: vec![match no_victims {
                     NoVictimsText::OnNode => {
                         let node = self.cluster().text(self.cluster().node(node).name);
@@ -91,7 +95,7 @@ impl<'a> Words<'a> {
             },
             DryRunFailure::Rejected(status) => self.status(status, node),
             DryRunFailure::NoVictimNeeded | DryRunFailure::UnpreparedHook(_) => {
-                StatusWords { code: "Error", plugin: "", reasons: vec![self.dry_run_error(failure, node)] }
+                StatusWords { code: "Error", reasons: vec![self.dry_run_error(failure, node)], ..StatusWords::UNRECORDED }
             }
         }
     }
@@ -99,23 +103,25 @@ impl<'a> Words<'a> {
     /// A verdict on a node in words.
     pub fn status(&self, status: &NodeStatus, node: NodeId) -> StatusWords {
         match &status.verdict {
-            Verdict::Fits => StatusWords { code: "Success", plugin: "", reasons: Vec::new() },
+            Verdict::Fits => StatusWords { code: "Success", ..StatusWords::UNRECORDED },
             Verdict::Rejects(first, code) => {
                 let all = std::iter::once(first).chain(&status.more);
-                let named = if *code == Code::Unresolvable && !status.more.is_empty() {
-                    all.clone().find(|it| reasons::unresolvable_when_merged(it)).unwrap_or(first)
-                } else {
-                    first
-                };
+                let gravest = |it: &&Rejection| *code != Code::Unresolvable || reasons::unresolvable_when_merged(it);
+                let mut one_of: Vec<&'static str> = Vec::new();
+                if !status.more.is_empty() {
+                    one_of.extend(all.clone().filter(gravest).map(plugin_name));
+                    one_of.dedup();
+                }
                 StatusWords {
                     code: code_name(*code),
-                    plugin: plugin_name(named),
+                    plugin: one_of.first().copied().unwrap_or_else(|| plugin_name(first)),
+                    one_of: if one_of.len() > 1 { one_of } else { Vec::new() },
                     reasons: all.flat_map(|it| self.reasons(it, Some(node))).collect(),
                 }
             }
             Verdict::Faults(fault) => {
                 let plugin = fault.plugin().map_or("", Plugin::name);
-                StatusWords { code: "Error", plugin, reasons: vec![self.fault_on_node(fault)] }
+                StatusWords { code: "Error", plugin, one_of: Vec::new(), reasons: vec![self.fault_on_node(fault)] }
             }
         }
     }

@@ -29,10 +29,13 @@ fn statuses(value: &Value) -> BTreeMap<String, Status> {
 
 /// Where the release records no plugin, none is compared.
 fn same_statuses(want: &Value, got: &Value) -> Option<String> {
+    // 1.24 and 1.25 draw the plugin they name where several reject with one code.
+    let answer = got;
+    let drawn = |node: &str, plugin: &str| strings(&answer[node]["pluginOneOf"]).iter().any(|it| it == plugin);
     let (want, got) = (statuses(want), statuses(got));
     for node in want.keys().chain(got.keys()) {
         let same = match (want.get(node), got.get(node)) {
-            (Some(w), Some(g)) => w.0 == g.0 && w.2 == g.2 && (w.1.is_empty() || w.1 == g.1),
+            (Some(w), Some(g)) => w.0 == g.0 && w.2 == g.2 && (w.1.is_empty() || w.1 == g.1 || drawn(node, &w.1)),
             _ => false,
         };
         if !same {

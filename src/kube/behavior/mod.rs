@@ -167,3 +167,14 @@ groups! {
     /// Sentences.
     texts: TextsBehavior,
 }
+
+impl Behavior {
+    /// The same scheduler as a binary built with Go before 1.19 behaves, whose sort orders equal victims otherwise; `None`
+    /// where a release has no such binaries. The first patches up to 1.24 are of this kind, later ones were rebuilt, and so
+    /// are vendors' builds: a release does not tell.
+    pub fn of_older_toolchain(release: Release, behavior: &Behavior) -> Option<Behavior> {
+        let mut behavior = behavior.clone();
+        behavior.preemption.sort = SortAlgorithm::Quick;
+        (!release.since(25)).then_some(behavior)
+    }
+}

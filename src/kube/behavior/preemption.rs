@@ -117,7 +117,8 @@ behaviors! {
         } = |r, _g| if r.since(37) { NowOnce } else { NowAtEachComparison },
             proof "";
 
-        /// The sort that orders victims, which shows where they are equal. Upstream: Go's `sort.Slice`.
+        /// The sort that orders victims, which shows where they are equal. Upstream: Go's `sort.Slice`. It goes by the
+        /// toolchain of the binary: up to 1.24 both kinds are about, see `Behavior::of_older_toolchain`.
         sort: SortAlgorithm {
             /// Quicksort with a shell pass (Go up to 1.18).
             Quick,
@@ -125,7 +126,7 @@ behaviors! {
             PatternDefeatingShort,
             /// Pattern-defeating quicksort (Go since 1.24).
             PatternDefeating,
-        } = |r, _g| if r.since(32) { PatternDefeating } else if r.since(25) { PatternDefeatingShort } else { Quick },
+        } = |r, _g| if r.since(32) { PatternDefeating } else { PatternDefeatingShort },
             proof "";
 
         /// What the error of a node's dry run does where no node is a candidate. Upstream: `preemption/preemption.go`
