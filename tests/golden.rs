@@ -182,7 +182,8 @@ impl Evidence {
 
     /// Whether the vector fails when the field at this position takes any one of its other variants.
     fn fails_without(&self, position: usize, case: &str, release: Release) -> bool {
-        let (Some(case), Some(expected)) = (self.cases.get(case), self.releases.get(&release).and_then(|it| it.get(case)))
+        let (Some(case), Some(expected)) =
+            (self.cases.get(case), self.releases.get(&release).and_then(|it| it.get(case)))
         else {
             return false;
         };

@@ -74,7 +74,8 @@ fn differences(want: &Value, got: &Value) -> Vec<String> {
             out.push(format!("violations: want {}, got {violations:?}", want["pdb_violations"]));
         }
     }
-    let texts = ["message", "postFilterMessage", "ineligibleReason"].map(|field| got[field].as_str().unwrap_or_default());
+    let texts =
+        ["message", "postFilterMessage", "ineligibleReason"].map(|field| got[field].as_str().unwrap_or_default());
     let message = texts.join(" ");
     for part in names(&want["message_contains"], "") {
         if !message.contains(&part) {

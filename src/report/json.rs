@@ -322,6 +322,7 @@ impl PodReport {
 
 /// A node's status.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Status {
     /// `Success`, `Unschedulable`, `UnschedulableAndUnresolvable`, `Error`; empty where the release records none.
     pub code: &'static str,

@@ -94,9 +94,11 @@ impl<'a> Words<'a> {
                 }],
             },
             DryRunFailure::Rejected(status) => self.status(status, node),
-            DryRunFailure::NoVictimNeeded | DryRunFailure::UnpreparedHook(_) => {
-                StatusWords { code: "Error", reasons: vec![self.dry_run_error(failure, node)], ..StatusWords::UNRECORDED }
-            }
+            DryRunFailure::NoVictimNeeded | DryRunFailure::UnpreparedHook(_) => StatusWords {
+                code: "Error",
+                reasons: vec![self.dry_run_error(failure, node)],
+                ..StatusWords::UNRECORDED
+            },
         }
     }
 
