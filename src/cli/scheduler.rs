@@ -169,7 +169,12 @@ fn note_text(note: VersionNote, version: Version, differs: bool) -> Option<Strin
             )
         }
         VersionNote::NewerThanKnown { minor } => {
-            format!("1.{minor} is newer than the newest known release and is taken to behave like {release}")
+            format!(
+                "1.{minor} is newer than the newest known release, {}, and is taken to behave like it, but for the little \
+                 that is known of 1.{}",
+                Release::newest(),
+                release.minor
+            )
         }
         VersionNote::OlderThanKnown { minor } => {
             format!("1.{minor} is older than the oldest known release and is taken to behave like {release}")

@@ -75,7 +75,8 @@ pub struct Version {
 pub enum VersionNote {
     /// Only the minor release is given, and its patches may differ.
     PatchUnknown,
-    /// The minor release is newer than the newest known one, whose behaviour is used.
+    /// The minor release is newer than the newest known one, whose behaviour is used, with the few changes of the next one
+    /// that are known already.
     NewerThanKnown {
         /// The minor release asked for.
         minor: u16,
@@ -140,7 +141,8 @@ impl Version {
     fn of(minor: u16, patch: Option<u16>, prerelease: bool) -> Self {
         let newest = Release::of_minor(minor);
         if minor > NEWEST_MINOR {
-            return Version { note: Some(VersionNote::NewerThanKnown { minor }), ..Version::exact(newest) };
+            let next = Release::new(NEWEST_MINOR + 1, 0);
+            return Version { note: Some(VersionNote::NewerThanKnown { minor }), ..Version::exact(next) };
         }
         if minor < OLDEST_MINOR {
             let oldest_known = Release::new(OLDEST_MINOR, 0);
@@ -202,7 +204,7 @@ mod tests {
     #[test]
     fn unknown_releases_stand_for_the_nearest() {
         assert_eq!(parsed("1.44.1").note, Some(VersionNote::NewerThanKnown { minor: 44 }));
-        assert_eq!(parsed("1.44.1").release.minor, NEWEST_MINOR);
+        assert_eq!(parsed("1.44.1").release, Release::new(NEWEST_MINOR + 1, 0));
         assert_eq!(parsed("v1.16.9").release, Release::new(18, 0));
         assert_eq!(parsed("1.34.99").note, Some(VersionNote::PatchNewerThanKnown));
         assert_eq!(parsed("v1.19.0-rc.4").note, Some(VersionNote::Prerelease));

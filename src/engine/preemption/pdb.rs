@@ -2,14 +2,14 @@
 
 use super::super::outcome::PdbCharge;
 use super::importance::Importance;
-use crate::kube::behavior::{DisruptedPods, PdbWalk, PreemptionBehavior};
+use crate::kube::behavior::{DisruptedPods, PdbEmptySelector, PdbWalk, PreemptionBehavior};
 use crate::model::cluster::Cluster;
 use crate::model::id::{NamespaceId, PdbId, PodId, Symbol};
 use crate::model::labels::LabelPairs;
 use crate::model::selector::{LabelSelector, Operator};
 use rustc_hash::FxHashMap;
 
-/// The budgets of a cluster, found by a label that each asks for. A budget with an empty or absent selector matches no pod.
+/// The budgets of a cluster, found by a label that each asks for. A budget without a selector matches no pod.
 pub(crate) struct Budgets<'c> {
     cluster: &'c Cluster,
     behavior: &'c PreemptionBehavior,
@@ -36,7 +36,8 @@ impl<'c> Budgets<'c> {
         };
         for (at, pdb) in cluster.pdbs.iter().enumerate() {
             let LabelSelector::Requirements(all) = &pdb.selector else { continue };
-            if all.is_empty() {
+            let matches_nothing = behavior.pdb_empty_selector == PdbEmptySelector::MatchesNothing || pdb.v1beta1;
+            if all.is_empty() && matches_nothing {
                 continue;
             }
             budgets.any[pdb.namespace.index()] = true;

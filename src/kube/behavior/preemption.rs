@@ -77,6 +77,16 @@ behaviors! {
         } = |r, _g| if r.since(22) { Fails } else if r.since(19) { Candidate } else { Wins },
             proof "";
 
+        /// Which pods a budget with an empty selector matches. Upstream: `default_preemption.go`
+        /// filterPodsWithPDBViolation (#141785).
+        pdb_empty_selector: PdbEmptySelector {
+            /// None, although the API means all.
+            MatchesNothing,
+            /// All of its namespace that have labels.
+            MatchesAll,
+        } = |r, _g| if r.since(38) { MatchesAll } else { MatchesNothing },
+            proof "pdb-s000@1.34.4";
+
         /// How a victim's budgets are charged. Upstream: `default_preemption.go` filterPodsWithPDBViolation,
         /// `preemption/util.go`.
         pdb_walk: PdbWalk {
