@@ -3,11 +3,12 @@
 use super::scheduler::Scheduler;
 use super::target::Target;
 use crate::engine::cycle;
-use crate::engine::framework::PodCycle;
-use crate::engine::outcome::{Cause, Certainty, Outcome};
+use crate::engine::framework::{Gap, GapEffect, PodCycle};
+use crate::engine::outcome::{Cause, Certainty, Disposition, Outcome};
 use crate::engine::snapshot::Snapshot;
+use crate::kube::plugin::Plugin;
 use crate::kube::profile::Profile;
-use crate::model::cluster::Cluster;
+use crate::model::cluster::{Cluster, Coverage, CoverageState, Kind};
 use crate::model::id::PodId;
 use crate::report::json::OtherPatch;
 use crate::report::view::View;
@@ -74,8 +75,11 @@ impl<'a> Desk<'a> {
     /// What comes of one pod.
     pub(crate) fn outcome(&self, pod: PodId) -> Outcome {
         let mut outcome = cycle::schedule(&self.cycle(pod));
-        if !self.scheduler.foreign.is_empty() {
-            outcome.certainty = Certainty::Undetermined;
+        if outcome.is_failure() || matches!(outcome.disposition, Disposition::Feasible(_)) {
+            outcome.gaps.extend(gaps_of_lists(self.cluster()));
+            if !outcome.gaps.is_empty() || !self.scheduler.foreign.is_empty() {
+                outcome.certainty = Certainty::Undetermined;
+            }
         }
         outcome
     }
@@ -94,6 +98,22 @@ impl<'a> Desk<'a> {
 pub(crate) fn profile_of<'s>(pod: PodId, cluster: &Cluster, profiles: &'s [Arc<Profile>]) -> &'s Arc<Profile> {
     let name = cluster.text(cluster.pod(pod).spec.scheduler_name);
     profiles.iter().find(|it| it.scheduler_name == name).unwrap_or(&profiles[0])
+}
+
+/// Nodes and pods that the dump lost: every sum rests on them.
+fn gaps_of_lists(cluster: &Cluster) -> Vec<Gap> {
+    let lost = |it: &&Coverage| match it.state {
+        CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected => true,
+        CoverageState::Present | CoverageState::Empty => it.rejected > 0,
+    };
+    let lists = cluster.coverage.iter().filter(|it| matches!(it.kind, Kind::Node | Kind::Pod));
+    let gap = |it: &Coverage| Gap {
+        kind: it.kind,
+        plugin: Plugin::NodeResourcesFit,
+        object: None,
+        effect: GapEffect::MayDiffer,
+    };
+    lists.filter(lost).map(gap).collect()
 }
 
 fn add_cause(certainty: &mut Certainty, cause: Cause) {

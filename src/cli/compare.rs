@@ -15,6 +15,8 @@ use crate::engine::framework::PodCycle;
 use crate::engine::snapshot::Snapshot;
 use crate::explain::compare::{self, Difference, Setup};
 use crate::kube::behavior::Behavior;
+use crate::kube::gates::Gates;
+use crate::kube::profile::Profile;
 use crate::kube::release::Release;
 use crate::model::cluster::Cluster;
 use crate::model::id::PodId;
@@ -24,29 +26,50 @@ use crate::report::view::View;
 use crate::report::{problems, view};
 use std::sync::Arc;
 
-/// The releases to compare, oldest first; none where nothing is to be compared.
-pub(crate) fn releases(args: &Explain) -> Result<Vec<Release>, Failure> {
+/// Neighbouring releases that are compared as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Run {
+    first: Release,
+    last: Release,
+}
+
+/// The releases to compare, oldest first; none where nothing is to be compared. Of all releases, those that differ in
+/// nothing from the one before are not asked again.
+pub(crate) fn releases(args: &Explain) -> Result<Vec<Run>, Failure> {
+    let mut runs: Vec<Run> = Vec::new();
     if args.compare_all {
-        return Ok(Release::known().collect());
+        let mut last = None;
+        for release in Release::known().flat_map(|it| (0..=it.patch).map(move |patch| Release::new(it.minor, patch))) {
+            let gates = Gates::defaults(release);
+            let setup = (Behavior::of(release, &gates), Profile::default_for(release, &gates));
+            match runs.last_mut() {
+                Some(run) if last.as_ref() == Some(&setup) => run.last = release,
+                _ => runs.push(Run { first: release, last: release }),
+            }
+            last = Some(setup);
+        }
+        return Ok(runs);
     }
-    let mut releases: Vec<Release> =
-        args.compare.iter().map(|it| scheduler::parse(it).map(|it| it.release)).collect::<Result<_, _>>()?;
-    releases.sort();
-    releases.dedup();
-    Ok(releases)
+    for asked in &args.compare {
+        let release = scheduler::parse(asked)?.release;
+        runs.push(Run { first: release, last: release });
+    }
+    runs.sort();
+    runs.dedup();
+    Ok(runs)
 }
 
 /// Compares.
 pub(crate) fn run(
     args: &Explain,
-    releases: &[Release],
+    releases: &[Run],
     targets: &[Target],
     mut input: Input,
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
     let settings = Settings::read(&args.scheduler)?;
     let symbols = &mut input.loaded.cluster.symbols;
-    let schedulers: Vec<Scheduler> = releases.iter().map(|it| settings.at(*it, symbols)).collect::<Result<_, _>>()?;
+    let schedulers: Vec<Scheduler> = releases.iter().map(|it| settings.at(it.first, symbols)).collect::<Result<_, _>>()?;
     let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
     let pods: Vec<PodId> = targets.iter().filter_map(Target::pod).collect();
     let decisions: Vec<Vec<Decision>> = schedulers
@@ -62,7 +85,7 @@ pub(crate) fn run(
     for target in targets {
         if let Target::Pod(pod) = target {
             let decided = decisions.iter().map(|it| &it[next]);
-            compared.push(one(&cluster, *pod, &schedulers, decided));
+            compared.push(one(&cluster, *pod, releases, &schedulers, decided));
             next += 1;
         } else {
             let asked = target.not_found().0.to_owned();
@@ -94,18 +117,20 @@ pub(crate) fn run(
 fn one<'d>(
     cluster: &Arc<Cluster>,
     pod: PodId,
+    releases: &[Run],
     schedulers: &[Scheduler],
     decisions: impl Iterator<Item = &'d Decision>,
 ) -> ComparedPod {
     let mut answers: Vec<ComparedAnswer> = Vec::new();
     let mut last = None;
-    for (scheduler, decision) in schedulers.iter().zip(decisions) {
+    for ((run, scheduler), decision) in releases.iter().zip(schedulers).zip(decisions) {
         match answers.last_mut() {
-            Some(answer) if answer.decision == *decision => answer.releases.push(scheduler.release.to_string()),
+            Some(answer) if answer.decision == *decision => answer.to = run.last.to_string(),
             _ => {
                 let because = last.map_or_else(Vec::new, |last| because(cluster, pod, last, scheduler));
                 answers.push(ComparedAnswer {
-                    releases: vec![scheduler.release.to_string()],
+                    from: run.first.to_string(),
+                    to: run.last.to_string(),
                     decision: decision.clone(),
                     because,
                 });

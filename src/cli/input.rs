@@ -14,6 +14,9 @@ use std::path::PathBuf;
 /// Names the dump where no PATH is given and nothing is piped in.
 pub(crate) const DUMP_VARIABLE: &str = "PREEMPT_AUDIT_DUMP";
 
+/// Of larger files a digest costs more than reading them.
+const DIGEST_UP_TO: u64 = 64 << 20;
+
 /// What was read.
 pub(crate) struct Input {
     /// The files.
@@ -56,12 +59,12 @@ impl Input {
     }
 
     /// The files, for a report.
-    pub(crate) fn rows(&self, _digest: bool) -> Vec<InputRow> {
+    pub(crate) fn rows(&self, digest: bool) -> Vec<InputRow> {
         let row = |it: &crate::source::files::SourceFile| InputRow {
             path: it.path.clone(),
             bytes: it.size,
             modified: it.modified.map(view::system_time_text),
-            sha256: None,
+            sha256: (digest || it.size <= DIGEST_UP_TO).then(|| it.digest()).flatten(),
         };
         self.files.files.iter().map(row).collect()
     }

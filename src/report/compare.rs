@@ -7,11 +7,10 @@ use super::page::{Ink, Page};
 /// Tells how releases answer about a pod.
 pub fn tell(page: &mut Page, pod: &ComparedPod) {
     page.gap();
-    let releases: usize = pod.answers.iter().map(|it| it.releases.len()).sum();
     let verdict = match pod.answers.len() {
         0 => format!("{} is not in the dump.", pod.pod),
-        1 => format!("{}: all {releases} releases decide alike.", pod.pod),
-        many => format!("{}: {releases} releases give {many} different answers.", pod.pod),
+        1 => format!("{}: all of these releases decide alike.", pod.pod),
+        many => format!("{}: these releases give {many} answers.", pod.pod),
     };
     page.painted(0, Some(Ink::Heading), &verdict);
     for answer in &pod.answers {
@@ -26,11 +25,7 @@ pub fn tell(page: &mut Page, pod: &ComparedPod) {
 }
 
 fn range(answer: &ComparedAnswer) -> String {
-    match answer.releases.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first, .., last] => format!("{first} – {last}"),
-    }
+    if answer.from == answer.to { answer.from.clone() } else { format!("{} – {}", answer.from, answer.to) }
 }
 
 /// A decision in a sentence.

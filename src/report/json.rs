@@ -214,6 +214,9 @@ pub struct PodReport {
     /// Nodes where it does, in the scheduler's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub candidates: Vec<CandidateRow>,
+    /// Candidates as they are under other orders of the budgets, where they differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub candidate_variants: Vec<CandidateRow>,
     /// Potential nodes where it does not, and why, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub dry_run: BTreeMap<String, Status>,
@@ -306,6 +309,7 @@ impl PodReport {
             nodes: BTreeMap::new(),
             potential_nodes: Vec::new(),
             candidates: Vec::new(),
+            candidate_variants: Vec::new(),
             dry_run: BTreeMap::new(),
             nominated: None,
             victims: Vec::new(),
@@ -612,8 +616,10 @@ pub struct ComparedPod {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ComparedAnswer {
-    /// The releases.
-    pub releases: Vec<String>,
+    /// The oldest of them.
+    pub from: String,
+    /// The newest.
+    pub to: String,
     /// What they decide.
     pub decision: Decision,
     /// What makes the difference to the answer before; empty for the first.

@@ -13,6 +13,7 @@ use crate::explain::effects::Effect;
 use crate::explain::node_story::NodeStory;
 use crate::explain::numbers as sums;
 use crate::kube::behavior::VictimDeletions;
+use crate::model::cluster::Kind;
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::resources::ResourceName;
 use std::collections::BTreeMap;
@@ -615,6 +616,11 @@ impl Story<'_, '_> {
             self.page.painted(2, Some(Ink::Careful), &text);
         }
         for gap in &outcome.gaps {
+            if matches!(gap.kind, Kind::Node | Kind::Pod) {
+                let text = format!("The dump does not hold every {}: every sum may be wrong.", gap.kind.name());
+                self.page.painted(2, Some(Ink::Careful), &text);
+                continue;
+            }
             let object = gap.object.map_or(String::new(), |it| format!(" {}", self.view.cluster().text(it)));
             let text = format!(
                 "The dump lacks {}{object}; {} needs it: {}.",

@@ -171,6 +171,7 @@ impl<'a> View<'a> {
             report.ineligible_reason = words.ineligible_reason().map(str::to_owned);
             report.potential_nodes = preemption.potential.iter().map(|it| self.node_name(*it).to_owned()).collect();
             report.candidates = self.candidates(preemption);
+            report.candidate_variants = preemption.variants.iter().map(|it| self.candidate(it, None)).collect();
             report.dry_run = self.dry_run(preemption);
         }
         report.actions = self.actions();
@@ -214,7 +215,11 @@ impl<'a> View<'a> {
 
     fn candidates(&self, preemption: &Preemption) -> Vec<CandidateRow> {
         let lost_on = |at: usize| preemption.choice.as_ref().and_then(|it| it.lost_on.get(at).copied().flatten());
-        let row = |(at, it): (usize, &Candidate)| CandidateRow {
+        preemption.candidates.iter().enumerate().map(|(at, it)| self.candidate(it, lost_on(at))).collect()
+    }
+
+    fn candidate(&self, it: &Candidate, lost_on: Option<Criterion>) -> CandidateRow {
+        CandidateRow {
             node: self.node_name(it.node).to_owned(),
             pdb_violations: it.pdb_violations,
             highest_victim_priority: it.score.highest_priority,
@@ -222,9 +227,8 @@ impl<'a> View<'a> {
             earliest_start_time: it.score.earliest_start.map(time_text),
             victims: self.victims(it),
             reprieved: self.pod_keys(&it.reprieved),
-            lost_on: lost_on(at).map(criterion_name),
-        };
-        preemption.candidates.iter().enumerate().map(row).collect()
+            lost_on: lost_on.map(criterion_name),
+        }
     }
 
     fn dry_run(&self, preemption: &Preemption) -> BTreeMap<String, Status> {

@@ -12,6 +12,7 @@ use crate::model::id::FileId;
 use crate::problem::{Problem, ProblemCode};
 use rayon::prelude::*;
 use std::fs::File;
+use sha2::{Digest, Sha256};
 use std::io::{self, Read};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,22 @@ pub struct SourceFile {
     pub size: u64,
     /// When it was written.
     pub modified: Option<SystemTime>,
+}
+
+impl SourceFile {
+    /// SHA-256 of the file as it lies on disk, in hexadecimal; `None` of a member of an archive, and of what cannot be
+    /// read once more.
+    pub fn digest(&self) -> Option<String> {
+        if self.form == Form::AsIs && self.bytes.len() as u64 == self.size {
+            return Some(digest_of(&self.bytes));
+        }
+        let bytes = std::fs::read(&self.path).ok()?;
+        (bytes.len() as u64 == self.size).then(|| digest_of(&bytes))
+    }
+}
+
+fn digest_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect()
 }
 
 /// What the text of a file was before it was JSON in UTF-8.
