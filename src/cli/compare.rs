@@ -69,7 +69,8 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let settings = Settings::read(&args.scheduler)?;
     let symbols = &mut input.loaded.cluster.symbols;
-    let schedulers: Vec<Scheduler> = releases.iter().map(|it| settings.at(it.first, symbols)).collect::<Result<_, _>>()?;
+    let schedulers: Vec<Scheduler> =
+        releases.iter().map(|it| settings.at(it.first, symbols)).collect::<Result<_, _>>()?;
     let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
     let pods: Vec<PodId> = targets.iter().filter_map(Target::pod).collect();
     let decisions: Vec<Vec<Decision>> = schedulers

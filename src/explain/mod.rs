@@ -2,5 +2,6 @@
 
 pub mod compare;
 pub mod effects;
+pub mod help;
 pub mod node_story;
 pub mod numbers;

@@ -91,11 +91,15 @@ pub fn span(seconds: i64) -> String {
 
 /// `1 pod`, `2 pods`.
 pub fn count(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ if what.ends_with('s') => format!("{number} {what}es"),
-        _ if what.ends_with('y') => format!("{number} {}ies", what.trim_end_matches('y')),
-        _ => format!("{number} {what}s"),
+    if number == 1 { format!("1 {what}") } else { format!("{number} {}", plural(what)) }
+}
+
+/// `pods`, `StorageClasses`, `CSIStorageCapacities`.
+pub fn plural(what: &str) -> String {
+    match what.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if what.ends_with('s') => format!("{what}es"),
+        None => format!("{what}s"),
     }
 }
 

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub enum Obstacle {
     /// The rejection is one that preemption cannot cure.
     CannotHelp,
+    /// Nothing was tried there.
+    NotTried,
     /// No pod of lower priority is there.
     NoVictims,
     /// The pod does not fit even with all of them gone.
@@ -68,8 +70,12 @@ pub fn of(view: &View<'_>) -> Vec<Group> {
             None => put(Obstacle::Unrecorded, &[], node, None),
             Some(status) => match status.verdict {
                 Verdict::Fits => {}
-                Verdict::Rejects(_, Code::Unschedulable | Code::Unresolvable) => {
-                    put(Obstacle::CannotHelp, &words.status(status, node).reasons, node, Some(status));
+                Verdict::Rejects(_, code) => {
+                    let obstacle = match code {
+                        Code::Unresolvable => Obstacle::CannotHelp,
+                        Code::Unschedulable => Obstacle::NotTried,
+                    };
+                    put(obstacle, &words.status(status, node).reasons, node, Some(status));
                 }
                 Verdict::Faults(_) => put(Obstacle::Error, &words.status(status, node).reasons, node, None),
             },

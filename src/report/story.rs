@@ -1,15 +1,17 @@
 //! One pod's outcome for people: the first line answers, each block answers the next question.
 
-use super::amount::{amount, clock, count, free_of_asked, span};
+use super::amount::{amount, clock, count, free_of_asked, plural, resource_name, span};
 use super::compare;
 use super::groups::{self, Group, Obstacle};
 use super::json::{OtherPatch, PodOutcome};
 use super::page::{Ink, Page, TableRow, numbers, words};
 use super::view::{View, cause_text, gap_text};
+use crate::engine::framework::{Gap, GapEffect};
 use crate::engine::outcome::{
     Candidate, Certainty, Choice, Criterion, Disposition, Eligibility, Gated, PossibleNomination, Victim,
 };
 use crate::explain::effects::Effect;
+use crate::explain::help::{self, Change, Would};
 use crate::explain::node_story::NodeStory;
 use crate::explain::numbers as sums;
 use crate::kube::behavior::VictimDeletions;
@@ -52,6 +54,11 @@ impl Story<'_, '_> {
     fn tell(&mut self) {
         let (ink, verdict) = self.verdict();
         self.page.gap();
+        if self.view.outcome.certainty == Certainty::Undetermined {
+            let name = self.view.cluster().pod_key(self.view.outcome.pod);
+            let text = format!("{name}: undetermined{}. Leaving that aside:", self.lacking());
+            self.page.painted(0, Some(Ink::Careful), &text);
+        }
         self.page.painted(0, Some(ink), &verdict);
         match self.view.chosen() {
             Some((choice, candidate)) => {
@@ -189,6 +196,17 @@ impl Story<'_, '_> {
             names.push(&more);
         }
         names.join(", ")
+    }
+
+    /// `, for the dump lacks ResourceSlices`.
+    fn lacking(&self) -> String {
+        let mut kinds: Vec<String> = self.view.outcome.gaps.iter().map(|it| plural(it.kind.name())).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        match kinds.as_slice() {
+            [] => String::new(),
+            some => format!(", for the dump does not hold all {}", some.join(", ")),
+        }
     }
 
     // ---- victims
@@ -437,6 +455,7 @@ impl Story<'_, '_> {
         let reason = &group.reason;
         match group.obstacle {
             Obstacle::CannotHelp => format!("{reason}: preemption cannot help"),
+            Obstacle::NotTried => reason.clone(),
             Obstacle::NoVictims => {
                 let lowest = group.nodes.iter().filter_map(|it| sums::lowest_priority(&self.view.cycle, *it)).min();
                 match lowest {
@@ -491,6 +510,7 @@ impl Story<'_, '_> {
                     self.terminating(pod);
                 }
                 self.other_nodes("Why not");
+                self.helps();
                 self.as_event_says();
             }
             Disposition::Bound
@@ -515,6 +535,51 @@ impl Story<'_, '_> {
             None => String::new(),
         };
         self.page.sentence(2, &format!("{} has to be gone by {}{grace}{left}.", cluster.pod_key(pod), clock(deleted)));
+    }
+
+    fn helps(&mut self) {
+        // Each try copies the cluster: too dear for a screen about a large one.
+        const PODS: usize = 20_000;
+        if self.detail == Detail::Screen && self.view.cluster().pods.len() > PODS {
+            return;
+        }
+        let helps = help::of(&self.view.cycle, self.view.outcome);
+        if helps.is_empty() {
+            return;
+        }
+        self.page.heading("What would help, each by itself");
+        for (change, would) in &helps {
+            let text = format!("{}: then it {}", self.change(*change), self.would(would));
+            self.page.painted(2, Some(Ink::Good), &text);
+        }
+    }
+
+    fn change(&self, change: Change) -> String {
+        let cluster = self.view.cluster();
+        match change {
+            Change::Priority(priority) => format!("priority {priority} or more"),
+            Change::MayPreempt => "preemptionPolicy PreemptLowerPriority".to_owned(),
+            Change::Tolerates(taint) => match cluster.text(taint.value) {
+                "" => format!("tolerating {}", cluster.text(taint.key)),
+                value => format!("tolerating {}={value}", cluster.text(taint.key)),
+            },
+            Change::AsksFor(resource, most) => {
+                format!("asking for at most {} {}", amount(resource, most), resource_name(cluster, resource))
+            }
+        }
+    }
+
+    fn would(&self, would: &Would) -> String {
+        match would {
+            Would::Fit(nodes) => format!("fits on {}", self.node_names(nodes, 3)),
+            Would::Preempt { node, victims, pdb_violations } => {
+                let violations = match pdb_violations {
+                    0 => String::new(),
+                    some => format!(", {}", count(usize::try_from(*some).unwrap_or(0), "PDB violation")),
+                };
+                format!("preempts {} on {}{violations}", count(*victims, "pod"), self.view.node_name(*node))
+            }
+        }
     }
 
     fn as_event_says(&mut self) {
@@ -615,20 +680,45 @@ impl Story<'_, '_> {
             let text = format!("With {} the pod {}.", other.version, compare::decision(&other.decision));
             self.page.painted(2, Some(Ink::Careful), &text);
         }
-        for gap in &outcome.gaps {
-            if matches!(gap.kind, Kind::Node | Kind::Pod) {
-                let text = format!("The dump does not hold every {}: every sum may be wrong.", gap.kind.name());
-                self.page.painted(2, Some(Ink::Careful), &text);
-                continue;
-            }
-            let object = gap.object.map_or(String::new(), |it| format!(" {}", self.view.cluster().text(it)));
-            let text = format!(
-                "The dump lacks {}{object}; {} needs it: {}.",
-                gap.kind.name(),
-                gap.plugin.name(),
-                gap_text(gap.effect)
-            );
+        self.gaps();
+    }
+
+    fn gaps(&mut self) {
+        let gaps = &self.view.outcome.gaps;
+        if gaps.is_empty() {
+            return;
+        }
+        for gap in gaps.iter().take(self.detail.at_most(6)) {
+            let text = self.gap(gap);
             self.page.painted(2, Some(Ink::Careful), &text);
+        }
+        let mut resources: Vec<&str> = gaps.iter().map(|it| it.kind.resource()).collect();
+        resources.sort_unstable();
+        resources.dedup();
+        let computed = gaps.iter().any(|it| it.effect != GapEffect::NotModelled);
+        if computed {
+            let text = format!("To fill the gap: kubectl get {} -A -o json > more.json", resources.join(","));
+            self.page.sentence(2, &text);
+        }
+    }
+
+    fn gap(&self, gap: &Gap) -> String {
+        let (kind, plugin) = (gap.kind.name(), gap.plugin.name());
+        if matches!(gap.kind, Kind::Node | Kind::Pod) {
+            return format!("The dump does not hold all {}: every sum may be wrong.", plural(kind));
+        }
+        if gap.kind == Kind::PodDisruptionBudget && gap.object.is_none() {
+            return "Without the list of PodDisruptionBudgets nobody can tell whether one of them sends the preemption to \
+                    another pod or node."
+                .to_owned();
+        }
+        let what = match gap.object {
+            Some(object) => format!("{kind} {}", self.view.cluster().text(object)),
+            None => format!("the list of {}", plural(kind)),
+        };
+        match gap.effect {
+            GapEffect::NotModelled => format!("{plugin}: {}.", gap_text(gap.effect)),
+            _ => format!("Without {what}, {plugin} is a guess: {}.", gap_text(gap.effect)),
         }
     }
 }
