@@ -1,6 +1,6 @@
 //! What several integration tests need: the binary, archives of recorded clusters, scratch folders.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, clippy::allow_attributes, reason = "each test binary uses a part of it")]
 
 pub(crate) mod compare;
 
@@ -53,7 +53,7 @@ pub(crate) fn unpack(archive: &str, into: &Path) {
 /// Runs the program.
 pub(crate) fn run(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_preempt-audit"));
-    command.args(args).env_remove("PREEMPT_AUDIT_DUMP").stdin(std::process::Stdio::null());
+    command.args(args).env_remove("PREEMPT_AUDIT_DUMP").env("COLUMNS", "80").stdin(std::process::Stdio::null());
     command.output().unwrap()
 }
 
