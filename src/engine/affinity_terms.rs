@@ -117,9 +117,9 @@ impl<'a> Term<'a> {
         terms.iter().map(build).collect()
     }
 
-    /// Whether the term selects a pod with these labels.
-    pub(crate) fn selects(&self, pod: &Pod, labels: &LabelPairs) -> Selected {
-        match self.namespaces[pod.namespace.index()] {
+    /// Whether the term selects a pod of this namespace with these labels.
+    pub(crate) fn selects(&self, namespace: NamespaceId, labels: &LabelPairs) -> Selected {
+        match self.namespaces[namespace.index()] {
             Selected::No => Selected::No,
             scope @ (Selected::Unknown | Selected::Yes) if self.selector.matches(labels) => scope,
             Selected::Unknown | Selected::Yes => Selected::No,

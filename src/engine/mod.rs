@@ -15,6 +15,8 @@ mod node_order;
 pub mod node_view;
 pub mod nominated;
 pub mod outcome;
+mod pair_counts;
+pub mod pod_table;
 mod pre_filter;
 pub mod preemption;
 pub mod registry;

@@ -1,5 +1,6 @@
 //! The snapshot: what a scheduler of one release makes of a cluster. Upstream: `backend/cache`.
 
+use super::pod_table::PodTable;
 use super::requests;
 use crate::kube::behavior::Behavior;
 use crate::model::cluster::Cluster;
@@ -22,6 +23,8 @@ pub struct Snapshot {
     pub footprints: Vec<Resources>,
     /// Pending pods nominated to each node, by [`NodeId`], in the order they became known.
     pub nominated: Vec<Vec<PodId>>,
+    /// What filters compare of each pod.
+    pub pods: PodTable,
     /// A bit per [`PodId`]: the pod takes host ports. Few do, and to look at each pod's spec costs more than all the rest.
     takes_ports: Vec<u64>,
 }
@@ -76,7 +79,8 @@ impl Snapshot {
         let order = super::node_order::of(&cluster);
         let nominated = super::nominated::by_node(&cluster, &behavior);
         let takes_ports = pods_with_ports(&cluster);
-        Snapshot { cluster, behavior, nodes, order, footprints, nominated, takes_ports }
+        let pods = PodTable::new(&cluster);
+        Snapshot { cluster, behavior, nodes, order, footprints, nominated, pods, takes_ports }
     }
 
     /// A node with its pods.

@@ -11,6 +11,8 @@ use crate::engine::framework::{
     Code, Fault, FilterPlugin, Gap, GapEffect, GapSet, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict,
 };
 use crate::engine::node_view::NodeView;
+use crate::engine::pair_counts::{Deltas, Now, Pair, PairCounts, pair_of};
+use crate::engine::pod_table::PodRow;
 use crate::engine::snapshot::Snapshot;
 use crate::kube::behavior::{
     AffinityBehavior, AffinityCheckOrder, AffinityFirstPod, AffinityHookNamespace, AffinityHookNominated, AffinitySkip,
@@ -19,9 +21,8 @@ use crate::kube::behavior::{
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::{Cluster, Kind};
 use crate::model::id::{NamespaceId, PodId, Symbol};
-use crate::model::labels::{self, LabelPairs};
-use crate::model::pod::{Pod, PodSpec};
-use rustc_hash::FxHashMap;
+use crate::model::labels::LabelPairs;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The plugin.
@@ -62,102 +63,18 @@ impl FilterPlugin for InterPodAffinity {
 }
 
 fn any_existing_unparsable(snapshot: &Snapshot) -> bool {
-    let behavior = &snapshot.behavior.affinity;
-    let existing = snapshot.nodes.iter().flat_map(|info| &info.pods_with_anti_affinity);
-    existing
-        .flat_map(|&pod| &snapshot.cluster.pod(pod).spec.pod_anti_affinity)
-        .any(|term| affinity_terms::is_unparsable(term, behavior))
+    let unparsable = |&pod: &PodId| {
+        let terms = &snapshot.cluster.pod(pod).spec.pod_anti_affinity;
+        terms.iter().any(|term| affinity_terms::is_unparsable(term, &snapshot.behavior.affinity))
+    };
+    let of_group: Vec<bool> = snapshot.pods.groups.iter().map(unparsable).collect();
+    let mut existing = snapshot.nodes.iter().flat_map(|info| &info.pods_with_anti_affinity);
+    of_group.contains(&true)
+        && existing.any(|&pod| snapshot.pods.row(pod).anti_affinity_group().is_some_and(|group| of_group[group]))
 }
 
-/// A topology key with a node's value of it.
-type Pair = (Symbol, Symbol);
-
-fn pair_of(on_node: &LabelPairs, key: Symbol) -> Option<Pair> {
-    labels::value(on_node, key).map(|value| (key, value))
-}
-
-/// Counts by pair; those of terms whose namespaces are not known apart. Invariant: no count is 0, as upstream has it.
-#[derive(Debug, Default)]
-struct PairCounts {
-    certain: FxHashMap<Pair, i64>,
-    unknown: FxHashMap<Pair, i64>,
-    /// Keys of all pairs.
-    keys: Vec<Symbol>,
-}
-
-impl PairCounts {
-    fn add(&mut self, pair: Pair, selected: Selected) {
-        let side = match selected {
-            Selected::No => return,
-            Selected::Unknown => &mut self.unknown,
-            Selected::Yes => &mut self.certain,
-        };
-        *side.entry(pair).or_insert(0) += 1;
-        if !self.keys.contains(&pair.0) {
-            self.keys.push(pair.0);
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.certain.is_empty() && self.unknown.is_empty()
-    }
-}
-
-/// What hooks changed, as (pair, selected, by how much).
-#[derive(Clone, Debug, Default)]
-struct Deltas(Vec<(Pair, Selected, i64)>);
-
-impl Deltas {
-    fn add(&mut self, pair: Pair, selected: Selected, by: i64) {
-        if selected == Selected::No {
-            return;
-        }
-        match self.0.iter_mut().find(|it| it.0 == pair && it.1 == selected) {
-            Some(known) => known.2 += by,
-            None => self.0.push((pair, selected, by)),
-        }
-    }
-
-    fn of(&self, pair: Pair, selected: Selected) -> i64 {
-        self.0.iter().find(|it| it.0 == pair && it.1 == selected).map_or(0, |it| it.2)
-    }
-}
-
-/// The changes of one fork.
-#[derive(Clone, Debug, Default)]
-struct Changes {
-    existing: Deltas,
-    affinity: Deltas,
-    anti_affinity: Deltas,
-}
-
-/// Counts and what hooks changed in them.
-#[derive(Clone, Copy)]
-struct Now<'s> {
-    base: &'s PairCounts,
-    deltas: &'s Deltas,
-}
-
-impl Now<'_> {
-    fn certain(&self, pair: Pair) -> i64 {
-        self.base.certain.get(&pair).copied().unwrap_or(0) + self.deltas.of(pair, Selected::Yes)
-    }
-
-    fn unknown(&self, pair: Pair) -> i64 {
-        self.base.unknown.get(&pair).copied().unwrap_or(0) + self.deltas.of(pair, Selected::Unknown)
-    }
-
-    /// How many pairs have a count other than 0 on one side.
-    fn pairs(&self, side: Selected) -> usize {
-        let base = if side == Selected::Yes { &self.base.certain } else { &self.base.unknown };
-        let mut pairs = base.len();
-        for &(pair, _, by) in self.deltas.0.iter().filter(|it| it.1 == side) {
-            let before = base.get(&pair).copied().unwrap_or(0);
-            pairs = pairs + usize::from(before + by != 0) - usize::from(before != 0);
-        }
-        pairs
-    }
-}
+/// Topology keys of the anti-affinity terms of one group of pods that select, or may select, the incoming pod.
+type Selecting = Box<[(Symbol, Selected)]>;
 
 /// What PreFilter counted. Shared by all forks.
 struct Counts<'a> {
@@ -169,6 +86,8 @@ struct Counts<'a> {
     selects_itself: Selected,
     /// Existing pods' anti-affinity terms that select the incoming pod.
     existing: PairCounts,
+    /// What `existing` was counted from, by group of the pod table; `None` for groups without a pod on a node.
+    matched: Vec<Option<Selecting>>,
     /// Pods that all of the incoming pod's affinity terms select, once per term.
     affinity_counts: PairCounts,
     /// Pods that the incoming pod's anti-affinity terms select.
@@ -188,11 +107,12 @@ impl<'a> Counts<'a> {
             anti_affinity: terms(&spec.pod_anti_affinity),
             selects_itself: Selected::No,
             existing: PairCounts::default(),
+            matched: Vec::new(),
             affinity_counts: PairCounts::default(),
             anti_affinity_counts: PairCounts::default(),
             blind: GapSet::NONE,
         };
-        counts.selects_itself = counts.affinity_selects(cycle.incoming(), cycle.cluster().pod_labels(cycle.pod));
+        counts.selects_itself = counts.affinity_selects(cycle.snapshot.pods.row(cycle.pod));
         counts.count_existing();
         counts.count_selected();
         counts
@@ -206,33 +126,52 @@ impl<'a> Counts<'a> {
         &self.snapshot.behavior.affinity
     }
 
-    fn affinity_selects(&self, pod: &Pod, labels: &LabelPairs) -> Selected {
-        self.affinity.iter().map(|term| term.selects(pod, labels)).min().unwrap_or(Selected::No)
+    fn selects(&self, term: &Term<'_>, pod: &PodRow) -> Selected {
+        term.selects(pod.namespace, self.cluster().label_sets.pairs(pod.labels))
     }
 
-    /// Pods of one template and namespace have the same terms, so each such group is matched once.
+    fn affinity_selects(&self, pod: &PodRow) -> Selected {
+        self.affinity.iter().map(|term| self.selects(term, pod)).min().unwrap_or(Selected::No)
+    }
+
+    /// Pods with the same anti-affinity are matched once.
     fn count_existing(&mut self) {
-        let cluster = self.cluster();
-        let mut groups: FxHashMap<(*const PodSpec, NamespaceId), Vec<(Symbol, Selected)>> = FxHashMap::default();
+        let mut matched: Vec<Option<Selecting>> = vec![None; self.snapshot.pods.groups.len()];
         for info in self.snapshot.nodes.iter().filter(|info| !info.pods_with_anti_affinity.is_empty()) {
-            let on_node = cluster.node_labels(info.node);
+            let on_node = self.cluster().node_labels(info.node);
             for &id in &info.pods_with_anti_affinity {
-                let pod = cluster.pod(id);
-                let group = groups
-                    .entry((Arc::as_ptr(&pod.spec), pod.namespace))
-                    .or_insert_with(|| self.terms_that_select_incoming(&pod.spec, pod.namespace));
-                for &(key, selected) in &*group {
+                let Some(group) = self.snapshot.pods.row(id).anti_affinity_group() else { continue };
+                for &(key, selected) in &**matched[group].get_or_insert_with(|| self.selecting(group)) {
                     if let Some(pair) = pair_of(on_node, key) {
                         self.existing.add(pair, selected);
                     }
                 }
             }
         }
+        self.matched = matched;
     }
 
-    fn terms_that_select_incoming(&self, spec: &PodSpec, default: NamespaceId) -> Vec<(Symbol, Selected)> {
-        let incoming = self.cluster().pod(self.pod);
-        affinity_terms::anti_affinity_that_selects(incoming, spec, default, self.cluster(), self.behavior())
+    /// The terms of a group of pods that select, or may select, the incoming pod.
+    fn selecting(&self, group: usize) -> Selecting {
+        let own = self.cluster().pod(self.snapshot.pods.groups[group]);
+        self.selecting_for(group, own.namespace)
+    }
+
+    /// The same while one of them comes or goes.
+    fn selecting_in_hook(&self, group: usize) -> Cow<'_, [(Symbol, Selected)]> {
+        match (self.behavior().hook_namespace, &self.matched[group]) {
+            (AffinityHookNamespace::OwnersOwn, Some(matched)) => Cow::Borrowed(matched),
+            (AffinityHookNamespace::OwnersOwn, None) => Cow::Owned(self.selecting(group).into()),
+            (AffinityHookNamespace::IncomingPods, _) => {
+                Cow::Owned(self.selecting_for(group, self.snapshot.pods.row(self.pod).namespace).into())
+            }
+        }
+    }
+
+    fn selecting_for(&self, group: usize, default: NamespaceId) -> Selecting {
+        let (cluster, behavior) = (self.cluster(), self.behavior());
+        let spec = &cluster.pod(self.snapshot.pods.groups[group]).spec;
+        affinity_terms::anti_affinity_that_selects(cluster.pod(self.pod), spec, default, cluster, behavior).into()
     }
 
     fn count_selected(&mut self) {
@@ -245,7 +184,7 @@ impl<'a> Counts<'a> {
         for info in &self.snapshot.nodes {
             let on_node = cluster.node_labels(info.node);
             for &id in &info.pods {
-                let pod = cluster.pod(id);
+                let pod = self.snapshot.pods.row(id);
                 let selected = affinity.all(pod.namespace, pod.labels);
                 for pair in self.affinity.iter().filter_map(|term| pair_of(on_node, term.key)) {
                     self.affinity_counts.add(pair, selected);
@@ -264,18 +203,16 @@ impl<'a> Counts<'a> {
 
     /// Notes the lack of namespaces if it can show: some pod that is there, or nominated, is perhaps selected.
     fn note_gaps(&mut self, gaps: &mut Gaps) {
-        let cluster = self.cluster();
         let counted = [&self.existing, &self.affinity_counts, &self.anti_affinity_counts];
         let nominated_may_be = |&id: &PodId| {
-            let (pod, labels) = (cluster.pod(id), cluster.pod_labels(id));
-            let own = self.anti_affinity.iter().map(|term| term.selects(pod, labels));
-            own.chain([self.affinity_selects(pod, labels)]).any(|it| it == Selected::Unknown)
-                || self
-                    .terms_that_select_incoming(&pod.spec, pod.namespace)
-                    .iter()
-                    .any(|(_, it)| *it == Selected::Unknown)
+            let pod = self.snapshot.pods.row(id);
+            let own = self.anti_affinity.iter().map(|term| self.selects(term, pod));
+            let theirs = pod.anti_affinity_group().map(|group| self.selecting(group));
+            own.chain([self.affinity_selects(pod)])
+                .chain(theirs.iter().flat_map(|all| all.iter().map(|it| it.1)))
+                .any(|it| it == Selected::Unknown)
         };
-        if counted.iter().any(|it| !it.unknown.is_empty())
+        if counted.iter().any(|it| it.has_unknown())
             || self.selects_itself == Selected::Unknown
             || self.snapshot.nominated.iter().flatten().any(nominated_may_be)
         {
@@ -287,6 +224,14 @@ impl<'a> Counts<'a> {
             });
         }
     }
+}
+
+/// The changes of one fork.
+#[derive(Clone, Debug, Default)]
+struct Changes {
+    existing: Deltas,
+    affinity: Deltas,
+    anti_affinity: Deltas,
 }
 
 struct AffinityFilter<'a> {
@@ -324,9 +269,7 @@ impl AffinityFilter<'_> {
 
     fn check_existing(&self, on_node: &LabelPairs) -> Answer {
         let now = self.existing();
-        let changed = now.deltas.0.iter().map(|(pair, ..)| pair.0);
-        let keys = now.base.keys.iter().copied().chain(changed);
-        none_of(now, keys.filter_map(|key| pair_of(on_node, key)))
+        none_of(now, now.keys().filter_map(|key| pair_of(on_node, key)))
     }
 
     fn check_anti_affinity(&self, on_node: &LabelPairs) -> Answer {
@@ -379,30 +322,26 @@ impl AffinityFilter<'_> {
 
     fn update(&mut self, id: PodId, view: &NodeView<'_>, by: i64) {
         let counts = Arc::clone(&self.counts);
-        let (cluster, behavior) = (counts.cluster(), counts.behavior());
-        let (pod, labels, on_node) = (cluster.pod(id), cluster.pod_labels(id), view.labels());
-        if !pod.spec.pod_anti_affinity.is_empty() {
-            let default = match behavior.hook_namespace {
-                AffinityHookNamespace::IncomingPods => cluster.pod(counts.pod).namespace,
-                AffinityHookNamespace::OwnersOwn => pod.namespace,
-            };
-            for (key, selected) in counts.terms_that_select_incoming(&pod.spec, default) {
+        let (behavior, on_node) = (counts.behavior(), view.labels());
+        let pod = counts.snapshot.pods.row(id);
+        if let Some(group) = pod.anti_affinity_group() {
+            for &(key, selected) in &*counts.selecting_in_hook(group) {
                 if let Some(pair) = pair_of(on_node, key) {
                     self.changes.existing.add(pair, selected, by);
                 }
             }
         }
         match behavior.hook_nominated {
-            AffinityHookNominated::Overlooked if pod.node_name.is_none() => return,
+            AffinityHookNominated::Overlooked if counts.cluster().pod(id).node_name.is_none() => return,
             AffinityHookNominated::Overlooked | AffinityHookNominated::Counted => {}
         }
-        let selected = counts.affinity_selects(pod, labels);
+        let selected = counts.affinity_selects(pod);
         for pair in counts.affinity.iter().filter_map(|term| pair_of(on_node, term.key)) {
             self.changes.affinity.add(pair, selected, by);
         }
         for term in &counts.anti_affinity {
             if let Some(pair) = pair_of(on_node, term.key) {
-                self.changes.anti_affinity.add(pair, term.selects(pod, labels), by);
+                self.changes.anti_affinity.add(pair, counts.selects(term, pod), by);
             }
         }
     }

@@ -237,8 +237,8 @@ impl<'a> Counts<'a> {
         let cluster = self.cluster();
         let namespace = self.incoming().namespace;
         let is_like = |&&pod: &&PodId| {
-            let pod = cluster.pod(pod);
-            pod.namespace == namespace && pod.deleted.is_none() && memo.matches(&cluster.label_sets, pod.labels)
+            let pod = self.snapshot.pods.row(pod);
+            pod.namespace == namespace && !pod.terminating && memo.matches(&cluster.label_sets, pod.labels)
         };
         let count = self.snapshot.info(node).pods.iter().filter(is_like).count();
         i64::try_from(count).unwrap_or(i64::MAX)
@@ -310,7 +310,8 @@ impl SpreadFilter<'_> {
     fn update(&mut self, pod: PodId, view: &NodeView<'_>, by: i64) {
         let counts = Arc::clone(&self.counts);
         let cluster = counts.cluster();
-        if cluster.pod(pod).namespace != counts.incoming().namespace || !counts.has_all_keys(view.labels()) {
+        let pod = counts.snapshot.pods.row(pod);
+        if pod.namespace != counts.incoming().namespace || !counts.has_all_keys(view.labels()) {
             return;
         }
         // Neither a deletion timestamp nor an empty selector is looked at here, though counting does: a count may go
@@ -321,7 +322,7 @@ impl SpreadFilter<'_> {
                 SpreadHookNodes::Labelled => true,
                 SpreadHookNodes::Eligible => counts.is_eligible(one, view.node()),
             };
-            if !counted || !one.selector.matches(cluster.pod_labels(pod)) {
+            if !counted || !one.selector.matches(cluster.label_sets.pairs(pod.labels)) {
                 continue;
             }
             match counts.behavior.unknown_domain {
