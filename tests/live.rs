@@ -1,5 +1,7 @@
 //! Recordings of a real control plane: what it decided next is the program's answer for the dump taken before.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use common::{Scratch, explain, unpack};

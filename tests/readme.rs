@@ -2,6 +2,8 @@
 //!
 //! `UPDATE_README=1 cargo test --test readme` writes the blocks anew; read the difference before you commit it.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use preempt_audit::problem::ProblemCode;

@@ -1,5 +1,7 @@
 //! Public reports about preemption, as small clusters, each with the answer that the real scheduler of its release gave.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use common::{Scratch, explain, unpack};

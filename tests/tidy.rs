@@ -1,5 +1,7 @@
 //! The structure of the source, enforced: who may import whom, what the engine may not know, what every code documents.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
