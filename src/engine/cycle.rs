@@ -12,7 +12,7 @@ use super::pre_filter::{self, PreFilterEnd, Prepared};
 use super::preemption::{self, statuses::Statuses};
 use crate::kube::behavior::{
     ClaimsPostFilter, MissingNarrowedName, NarrowedOut, NominatedNodeTried, NominationAfterError,
-    NominationWithoutPostFilter,
+    NominationWithoutPostFilter, SchedulingGatesEffect,
 };
 use crate::kube::plugin::Plugin;
 use crate::model::id::NodeId;
@@ -90,7 +90,10 @@ fn never_tried(cycle: &PodCycle<'_>) -> Option<Disposition> {
         Some(Disposition::OtherScheduler)
     } else if pod.deleted.is_some() {
         Some(Disposition::Deleting)
-    } else if pre_enqueues.contains(&Plugin::SchedulingGates) && !pod.spec.scheduling_gates.is_empty() {
+    } else if pre_enqueues.contains(&Plugin::SchedulingGates)
+        && cycle.snapshot.behavior.frame.scheduling_gates == SchedulingGatesEffect::HoldBack
+        && !pod.spec.scheduling_gates.is_empty()
+    {
         Some(Disposition::Gated(Gated::SchedulingGates))
     } else if pre_enqueues.contains(&Plugin::DynamicResources)
         && pod.spec.resource_claims.iter().any(|claim| claim.claim.is_none())

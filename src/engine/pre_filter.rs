@@ -182,7 +182,8 @@ impl<'a> PreFilterPhase<'a> {
                 None => Some(filters.push_unprepared(plugin, judges)),
             };
         }
-        if self.cycle.profile.pre_filters.contains(&plugin) {
+        let profile = self.cycle.profile;
+        if profile.pre_filters.contains(&plugin) || profile.unprepared.contains(&plugin) {
             return Some(filters.push_unprepared(plugin, judges));
         }
         match registry::find(plugin)?.pre_filter(&self.cycle, &mut self.gaps) {

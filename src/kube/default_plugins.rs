@@ -101,6 +101,29 @@ fn has_pre_filter(plugin: Plugin, release: Release) -> bool {
     }
 }
 
+/// Whether a plugin's Filter fails where its PreFilter did not run; the others work out then what they need.
+pub(super) fn needs_pre_filter(plugin: Plugin, release: Release) -> bool {
+    match plugin {
+        Plugin::NodeResourcesFit | Plugin::NodePorts | Plugin::InterPodAffinity | Plugin::PodTopologySpread => true,
+        Plugin::VolumeBinding => release.since(19),
+        Plugin::DynamicResources => release.since(26),
+        Plugin::VolumeRestrictions => release.since(27),
+        Plugin::NodeDeclaredFeatures => release.since(35),
+        Plugin::NodeName
+        | Plugin::NodeUnschedulable
+        | Plugin::TaintToleration
+        | Plugin::NodeAffinity
+        | Plugin::NodeVolumeLimits
+        | Plugin::EBSLimits
+        | Plugin::GCEPDLimits
+        | Plugin::AzureDiskLimits
+        | Plugin::CinderLimits
+        | Plugin::VolumeZone
+        | Plugin::SchedulingGates
+        | Plugin::DefaultPreemption => false,
+    }
+}
+
 /// The plugins in the order in which MultiPoint has them (1.23 and newer, configurations v1beta3 and v1).
 pub(super) fn multi_point(release: Release, gates: &Gates) -> Vec<Plugin> {
     use Plugin::*;

@@ -108,6 +108,8 @@ pub struct ResolvedPlugins {
     pub filters: Vec<Plugin>,
     /// PostFilter plugins in order.
     pub post_filters: Vec<Plugin>,
+    /// Filter plugins that fail on every node, because their PreFilter is left out.
+    pub unprepared: Vec<Plugin>,
     /// Enabled plugins whose answers are not computed, each once.
     pub foreign: Vec<String>,
 }
@@ -207,6 +209,9 @@ pub fn resolve(
             }
         }
     }
+    let prepared = |plugin: &Plugin| resolved.pre_filters.contains(plugin);
+    let fails = |plugin: &&Plugin| default_plugins::needs_pre_filter(**plugin, release) && !prepared(plugin);
+    resolved.unprepared = resolved.filters.iter().filter(fails).copied().collect();
     Ok(resolved)
 }
 

@@ -21,6 +21,8 @@ pub struct Profile {
     pub post_filters: Vec<Plugin>,
     /// PreEnqueue plugins in order.
     pub pre_enqueues: Vec<Plugin>,
+    /// Filter plugins that fail on every node, because the profile leaves out their PreFilter.
+    pub unprepared: Vec<Plugin>,
     /// NodeAffinityArgs.addedAffinity.
     pub added_affinity: Option<NodeSelector>,
     /// NodeResourcesFitArgs.ignoredResources.
@@ -50,6 +52,7 @@ impl Profile {
             pre_filters: plugins.pre_filters,
             post_filters: plugins.post_filters,
             pre_enqueues: plugins.pre_enqueues,
+            unprepared: plugins.unprepared,
             added_affinity: None,
             ignored_resources: Vec::new(),
             ignored_resource_groups: Vec::new(),

@@ -1,10 +1,10 @@
 //! The FailedScheduling text. Upstream: `types.go` FitError, `preemption.go`, `schedule_one.go`.
 
+use super::reasons::state_missing;
 use super::{StatusWords, Words};
 use crate::engine::framework::{NodeStatus, Rejection, Verdict};
 use crate::engine::outcome::{Disposition, DryRunFailure, DynamicResourcesPostFilter, Eligibility, Gated, Preemption};
 use crate::kube::behavior::{EmptyHistogramText, NarrowedOut, NominationText, PostFilterText, PreFilterText};
-use crate::kube::plugin::Plugin;
 use crate::model::id::NodeId;
 use std::collections::BTreeMap;
 
@@ -179,13 +179,8 @@ impl Words<'_> {
     pub(super) fn dry_run_error(&self, failure: &DryRunFailure, node: NodeId) -> String {
         match failure {
             DryRunFailure::UnpreparedHook(plugin) => {
-                let name = plugin.name();
-                let cause = match plugin {
-                    Plugin::InterPodAffinity => format!("error reading \"PreFilter{name}\" from cycleState: not found"),
-                    Plugin::VolumeRestrictions => format!("cannot read \"PreFilter{name}\" from cycleState"),
-                    _ => format!("reading \"PreFilter{name}\" from cycleState: not found"),
-                };
-                format!("running RemovePod on PreFilter plugin \"{name}\": {cause}")
+                let cause = state_missing(*plugin);
+                format!("running RemovePod on PreFilter plugin \"{}\": {cause}", plugin.name())
             }
             DryRunFailure::NoVictims | DryRunFailure::Rejected(_) | DryRunFailure::NoVictimNeeded => {
                 let node = self.cluster().text(self.cluster().node(node).name);

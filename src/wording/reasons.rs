@@ -169,8 +169,35 @@ pub(super) fn fault(words: &Words<'_>, fault: &Fault) -> String {
         Fault::UntranslatableVolume { volume, .. } => format!("could not translate pv: {}", text(*volume)),
         Fault::UnparsableAffinity => "parsing pod".to_owned(),
         Fault::UnparsableSpread => "obtaining pod's hard topology spread constraints".to_owned(),
-        Fault::StateMissing { plugin } => format!("reading \"PreFilter{}\" from cycleState: not found", plugin.name()),
+        Fault::StateMissing { plugin } => state_missing(*plugin),
         Fault::Panics => "the scheduler of this release crashes here".to_owned(),
+    }
+}
+
+/// What a plugin says whose PreFilter did not run.
+pub(super) fn state_missing(plugin: Plugin) -> String {
+    let name = plugin.name();
+    match plugin {
+        Plugin::InterPodAffinity | Plugin::NodeResourcesFit => {
+            format!("error reading \"PreFilter{name}\" from cycleState: not found")
+        }
+        Plugin::NodeDeclaredFeatures => format!("error reading \"PreFilter{name}\" from cycle-state: not found"),
+        Plugin::VolumeRestrictions => format!("cannot read \"PreFilter{name}\" from cycleState"),
+        Plugin::VolumeBinding | Plugin::DynamicResources => "not found".to_owned(),
+        Plugin::NodePorts
+        | Plugin::PodTopologySpread
+        | Plugin::NodeUnschedulable
+        | Plugin::NodeName
+        | Plugin::TaintToleration
+        | Plugin::NodeAffinity
+        | Plugin::EBSLimits
+        | Plugin::GCEPDLimits
+        | Plugin::NodeVolumeLimits
+        | Plugin::AzureDiskLimits
+        | Plugin::CinderLimits
+        | Plugin::VolumeZone
+        | Plugin::SchedulingGates
+        | Plugin::DefaultPreemption => format!("reading \"PreFilter{name}\" from cycleState: not found"),
     }
 }
 

@@ -13,7 +13,7 @@ behaviors! {
             /// All run, and all rejections are merged.
             MergeAll,
         } = |r, _g| if r.since(24) && !r.since_patched(27, &[(24, 10), (25, 6), (26, 1)]) { MergeAll } else { FirstFailure },
-            proof "";
+            proof "config-s000@1.37.2";
 
         /// What becomes of the nodes when PreFilter rejects the pod. Upstream: `schedule_one.go` (#119778), `generic_scheduler.go`.
         pre_filter_rejection: PreFilterRejected {
@@ -24,7 +24,7 @@ behaviors! {
             /// No node has a status, so every node is a potential node.
             ForgetNodes,
         } = |r, _g| if !r.since(19) { Error } else if r.since(26) && !r.since_patched(29, &[(26, 9), (27, 6), (28, 2)]) { ForgetNodes } else { CopyToNodes },
-            proof "";
+            proof "legacyvolumes-s005@1.37.2";
 
         /// What a PreFilter rejection of code Unschedulable does to the PreFilter plugins after it; one of code
         /// UnschedulableAndUnresolvable always ends the phase. Upstream: `runtime/framework.go` RunPreFilterPlugins.
@@ -61,7 +61,7 @@ behaviors! {
             else if r.since_patched(31, &[(27, 15), (28, 11), (29, 6), (30, 2)]) { Absent }
             else if r.since_patched(30, &[(27, 14), (28, 10), (29, 5)]) { FilteredOut }
             else { NoStatus },
-            proof "";
+            proof "daemonset-s000@1.37.2";
 
         /// What a name in the PreFilterResult does that is no node's. Upstream: `schedule_one.go` findNodesThatFitPod.
         missing_narrowed_name: MissingNarrowedName {
@@ -74,7 +74,7 @@ behaviors! {
         } = |r, _g| if r.since_patched(31, &[(27, 15), (28, 11), (29, 6), (30, 2)]) { Ignored }
             else if r.since_patched(30, &[(27, 14), (28, 10), (29, 5)]) { PanicIfNoneLeft }
             else { Fault },
-            proof "";
+            proof "daemonset-s001@1.37.2";
 
         /// Which nodes are potential nodes for preemption. Upstream: `preemption.go` nodesWherePreemptionMightHelp.
         potential_nodes: PotentialNodes {
@@ -83,7 +83,7 @@ behaviors! {
             /// Those with status Unschedulable only.
             OnlyUnschedulable,
         } = |r, _g| if r.since_patched(31, &[(27, 15), (28, 11), (29, 6), (30, 2)]) { OnlyUnschedulable } else { NotUnresolvable },
-            proof "";
+            proof "daemonset-s000@1.31.1";
 
         /// Whether the pod's own nominated node is tried before the others, and taken if it fits; it is tried even if
         /// PreFilter narrowed the pod to other nodes. Upstream: `schedule_one.go` evaluateNominatedNode.
@@ -102,7 +102,7 @@ behaviors! {
             /// The pod is never attempted.
             HoldBack,
         } = |_r, g| if g.on(Gate::PodSchedulingReadiness) { HoldBack } else { Ignored },
-            proof "";
+            proof "phases-s004@1.37.2";
 
         /// What happens to a pod's nomination when the attempt ends with an error. Upstream: `scheduler.go`,
         /// `schedule_one.go` handleSchedulingFailure.
@@ -142,6 +142,6 @@ behaviors! {
             /// It gives no reason, and fails where its PreFilter never ran.
             Silent,
         } = |r, _g| if r.since(37) { Silent } else if r.minor == 33 { GivesReasonToClaimants } else { GivesReason },
-            proof "";
+            proof "config-s011@1.37.2";
     }
 }

@@ -14,7 +14,7 @@ behaviors! {
             /// `node(s) had untolerated taint(s)`.
             WithoutKey,
         } = |r, _g| if r.since_patched(35, &[(34, 2)]) { WithoutKey } else if r.since(24) { Untolerated } else { HadTaint },
-            proof "";
+            proof "config-s001@1.37.2";
 
         /// How another requested node is told. Upstream: `nodename/node_name.go`.
         node_name: NodeNameText {
@@ -34,7 +34,7 @@ behaviors! {
             /// `node(s) didn't match Pod's node affinity/selector`.
             AffinitySelector,
         } = |r, _g| if r.since(21) { AffinitySelector } else if r.since(20) { Affinity } else { Selector },
-            proof "";
+            proof "config-s000@1.37.2";
 
         /// Which general reason InterPodAffinity puts before its own. Upstream: `interpodaffinity/filtering.go`.
         pod_affinity: PodAffinityText {
@@ -45,7 +45,7 @@ behaviors! {
             /// None.
             OwnOnly,
         } = |r, _g| if r.since(22) { OwnOnly } else if r.since(21) { GeneralRules } else { General },
-            proof "";
+            proof "interpod-s000@1.37.2";
 
         /// How the node affinity of a bound volume is told. Upstream: `volumebinding/binder.go`.
         volume_affinity: VolumeAffinityText {
@@ -54,7 +54,7 @@ behaviors! {
             /// `node(s) didn't match PersistentVolume's node affinity`.
             DidntMatch,
         } = |r, _g| if r.since(33) { DidntMatch } else { Conflict },
-            proof "";
+            proof "volumes-s002@1.37.2";
 
         /// How a bound claim without its volume is told. Upstream: `volumebinding/binder.go`.
         missing_volume: MissingVolumeText {
@@ -63,7 +63,7 @@ behaviors! {
             /// `node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)`.
             Nodes,
         } = |r, _g| if r.since(23) { Nodes } else { Claims },
-            proof "";
+            proof "texts-w002@1.37.2";
 
         /// How a ReadWriteOncePod claim in use is told. Upstream: `volumerestrictions/volume_restrictions.go`.
         read_write_once_pod: ReadWriteOncePodText {
@@ -73,7 +73,7 @@ behaviors! {
             /// pod`.
             InUse,
         } = |r, _g| if r.since(34) { InUse } else { SameName },
-            proof "";
+            proof "volumes-s005@1.37.2";
 
         /// How a claim of a generic ephemeral volume that belongs to somebody else is told. Upstream:
         /// `volumebinding/volume_binding.go`, `component-helpers/storage/ephemeral`.
@@ -83,7 +83,7 @@ behaviors! {
             /// `PVC NAMESPACE/CLAIM was not created for pod NAMESPACE/POD (pod is not owner)`.
             NotOwner,
         } = |r, _g| if r.since(23) { NotOwner } else { NotForThePod },
-            proof "";
+            proof "texts-w000@1.37.2";
 
         /// How an error of a Filter plugin is told. Upstream: `runtime/framework.go` RunFilterPlugins.
         filter_error: FilterErrorText {
@@ -101,7 +101,7 @@ behaviors! {
             /// `node(s) didn't match Pod's required features`.
             DidntMatch,
         } = |r, _g| if r.since(36) { DidntMatch } else { Listed },
-            proof "";
+            proof "texts-w001@1.37.2";
 
         /// How a PreFilter rejection is told in the FailedScheduling text. Upstream: `types.go` FitError.
         pre_filter: PreFilterText {
@@ -110,7 +110,7 @@ behaviors! {
             /// Alone: `0/3 nodes are available: REASON.`
             Alone,
         } = |r, _g| if r.since(26) { Alone } else { CountedPerNode },
-            proof "";
+            proof "legacyvolumes-s005@1.37.2";
 
         /// What the FailedScheduling text says where no node has a reason. Upstream: `types.go` FitError.
         empty_histogram: EmptyHistogramText {
@@ -119,7 +119,7 @@ behaviors! {
             /// `0/3 nodes are available:`
             Nothing,
         } = |r, _g| if r.since(26) { Nothing } else { LoneStop },
-            proof "";
+            proof "daemonset-s004@1.31.1";
 
         /// How what PostFilter says joins the FailedScheduling text. Upstream: `types.go` FitError.
         post_filter: PostFilterText {
@@ -130,7 +130,7 @@ behaviors! {
             /// After a blank and with a full stop, the second one after most texts.
             AppendedWithStop,
         } = |r, _g| if r.since(29) { Appended } else if r.since(26) { AppendedWithStop } else if r.since(24) { Appended } else { Untold },
-            proof "";
+            proof "config-s011@1.37.2";
 
         /// Whether the FailedScheduling text tells the chosen node. Upstream: `preemption.go` (1.37).
         nomination: NominationText {
@@ -151,7 +151,7 @@ behaviors! {
             /// `No preemption victims found for incoming pod`.
             IncomingPod,
         } = |r, _g| if r.since(24) { IncomingPod } else if r.since(21) { OnNode } else { Untold },
-            proof "";
+            proof "config-s001@1.37.2";
 
         /// The note of the event on a victim. Upstream: `preemption.go` prepareCandidate.
         victim_event: VictimEventText {
