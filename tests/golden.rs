@@ -263,3 +263,16 @@ fn search_for_proofs() {
         println!("PROOF {group} {} {}", field.name, found.unwrap_or_default());
     });
 }
+
+#[test]
+fn storage_in_every_state_is_exact() {
+    let cases = cases("tests/conformance/storage/cases.ndjson.gz");
+    let releases = ["1.34.4", "1.35.4", "1.36.3", "1.37.2"];
+    let mut wrong = Vec::new();
+    for release in releases {
+        let (pods, lines) = hold(&cases, &Path::new("tests/conformance/storage").join(format!("{release}.ndjson.gz")));
+        assert!(pods > 150, "{release}: only {pods} pods were compared");
+        wrong.extend(lines);
+    }
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+}

@@ -20,7 +20,7 @@ behaviors! {
             else if r.since(27) { Filter }
             else if r.since(25) { PreFilter }
             else { PreFilterAfterLookups },
-            proof "";
+            proof "storage-rwop-twice@1.34.4";
 
         /// Whether a ReadWriteOncePod claim that nobody uses is watched, so that a nominated pod that uses it counts.
         /// Upstream: `volumerestrictions/volume_restrictions.go` PreFilter.
@@ -30,7 +30,7 @@ behaviors! {
             /// It is not: the plugin is skipped, unless the pod has a disk of its own.
             Skipped,
         } = |r, _g| if r.since(28) { Skipped } else { Watched },
-            proof "";
+            proof "storage-rwop-nominated@1.34.4";
 
         /// Where a claim that is missing, terminating or somebody else's stops the pod.
         /// Upstream: `generic_scheduler.go` podPassesBasicChecks; `volumebinding/volume_binding.go` podHasPVCs.
@@ -42,7 +42,7 @@ behaviors! {
             /// In PreFilter, with a rejection.
             Rejected,
         } = |r, _g| if r.since(20) { Rejected } else if r.since(19) { ErrorFirst } else { ErrorOnNodes },
-            proof "";
+            proof "storage-ephemeral@1.34.4";
 
         /// What a claim in phase Lost does. Upstream: `volumebinding/volume_binding.go` podHasPVCs.
         lost_claims: LostClaims {
@@ -51,7 +51,7 @@ behaviors! {
             /// PreFilter rejects the pod.
             RejectsPod,
         } = |r, _g| if r.since(23) { RejectsPod } else { AsBound },
-            proof "";
+            proof "storage-claim-states@1.34.4";
 
         /// Whether VolumeBinding looks at the claims of generic ephemeral volumes.
         /// Upstream: `volumebinding/volume_binding.go` podHasPVCs.
@@ -63,7 +63,7 @@ behaviors! {
             /// It does; one that is missing is told as waited for.
             BoundOrAwaited,
         } = |r, g| if !g.on(Gate::GenericEphemeralVolume) { NotBound } else if r.since(23) { BoundOrAwaited } else { Bound },
-            proof "";
+            proof "storage-ephemeral@1.34.4";
 
         /// What a bound claim does whose volume does not exist. Upstream: `volumebinding/binder.go` checkBoundClaims.
         missing_volume: MissingBoundVolume {
@@ -72,7 +72,7 @@ behaviors! {
             /// Every node is rejected.
             RejectsNodes,
         } = |r, _g| if r.since_patched(20, &[(18, 13), (19, 5)]) { RejectsNodes } else { IsError },
-            proof "";
+            proof "storage-missing-pv-without-zone@1.34.4";
 
         /// What `matchFields` in a volume's node affinity do: a node's name is never held against them.
         /// Upstream: `component-helpers/scheduling/corev1/nodeaffinity`; up to 1.19 `pkg/apis/core/v1/helper`.
@@ -82,7 +82,7 @@ behaviors! {
             /// They are passed over.
             PassedOver,
         } = |r, _g| if r.since(20) { PassedOver } else { AgainstNoName },
-            proof "";
+            proof "storage-bound-affinity@1.34.4";
 
         /// Whether bound local volumes narrow the pod to nodes named as their hostnames.
         /// Upstream: `volumebinding/binder.go` GetEligibleNodes.
@@ -92,7 +92,7 @@ behaviors! {
             /// They do, and a node that is not named as its hostname label is lost.
             NarrowNodes,
         } = |r, _g| if r.since(27) && !r.since_patched(32, &[(29, 11), (30, 7), (31, 3)]) { NarrowNodes } else { MatchedByAffinity },
-            proof "";
+            proof "storage-local-hostname@1.34.4";
 
         /// Whether a volume that a claim is matched with must be of the claim's VolumeAttributesClass.
         /// Upstream: `component-helpers/storage/volume/pv_helpers.go` FindMatchingVolume.
@@ -104,7 +104,7 @@ behaviors! {
             /// It must.
             Matched,
         } = |r, g| if !r.since(31) { NotCompared } else if g.on(Gate::VolumeAttributesClass) { Matched } else { Refused },
-            proof "";
+            proof "storage-vac@1.34.4";
 
         /// Whether a volume to be provisioned must find room in a CSIStorageCapacity.
         /// Upstream: `volumebinding/binder.go` hasEnoughCapacity.
@@ -116,7 +116,7 @@ behaviors! {
             /// It must fit into `maximumVolumeSize`, where there is one, else into `capacity`.
             MaximumVolumeSize,
         } = |r, g| if !g.on(Gate::CSIStorageCapacity) { Unchecked } else if r.since(21) { MaximumVolumeSize } else { Capacity },
-            proof "";
+            proof "storage-capacity@1.34.4";
 
         /// Which labels VolumeZone compares. Upstream: `volumezone/volume_zone.go`.
         zone_labels: ZoneLabels {
@@ -127,7 +127,7 @@ behaviors! {
             /// The same; a node without the older label answers with the newer one.
             BothTranslated,
         } = |r, _g| if r.since(29) { BothTranslated } else if r.since(19) { Both } else { Beta },
-            proof "";
+            proof "storage-zones@1.34.4";
 
         /// What a claim without a usable volume does in VolumeZone. Upstream: `volumezone/volume_zone.go`.
         zone_problems: ZoneProblems {
@@ -140,7 +140,7 @@ behaviors! {
         } = |r, _g| if r.since(27) { RejectsInPreFilter }
             else if r.since_patched(21, &[(19, 12), (20, 8)]) { RejectsNode }
             else { ErrorOnNode },
-            proof "";
+            proof "storage-zone-order@1.34.4";
 
         /// What a missing claim of the pod does in the volume limits. Upstream: `nodevolumelimits/csi.go`, `non_csi.go`.
         limits_missing_claim: LimitsMissingClaim {
@@ -151,7 +151,7 @@ behaviors! {
             /// It rejects the node.
             Rejects,
         } = |r, _g| if r.since(30) { Rejects } else if r.since(23) { Error } else { NotCounted },
-            proof "";
+            proof "storage-missing-claim-limits@1.34.4";
 
         /// Whether volume limits count the claims of generic ephemeral volumes. Upstream: `nodevolumelimits/csi.go`.
         ephemeral_limits: EphemeralLimits {
@@ -160,7 +160,7 @@ behaviors! {
             /// They do.
             Counted,
         } = |r, _g| if r.since(23) { Counted } else { Uncounted },
-            proof "";
+            proof "storage-ephemeral@1.34.4";
 
         /// Whether the CSI limits count migrated volumes that a pod names without a claim.
         /// Upstream: `nodevolumelimits/csi.go` checkAttachableInlineVolume.
@@ -172,7 +172,7 @@ behaviors! {
             /// They do.
             CountedToo,
         } = |r, _g| if !r.since(25) { OnlyClaims } else if r.since_patched(27, &[(25, 7), (26, 2)]) { CountedToo } else { CountedOrCrash },
-            proof "";
+            proof "storage-driver-missing@1.37.2";
 
         /// Where the CSI limits come from. Upstream: `nodevolumelimits/csi.go` getVolumeLimits.
         csi_limits: CsiLimits {
@@ -181,7 +181,7 @@ behaviors! {
             /// The CSINode alone.
             CsiNode,
         } = |r, _g| if r.since(32) { CsiNode } else { CsiNodeAndNode },
-            proof "";
+            proof "storage-node-allocatable-limits@1.34.4";
 
         /// Whether VolumeAttachments count against the CSI limits. Upstream: `nodevolumelimits/csi.go`.
         volume_attachments: VolumeAttachments {
@@ -190,7 +190,7 @@ behaviors! {
             /// Those whose volume no pod of the node uses do: what a victim leaves stays attached.
             CountedAsWell,
         } = |r, _g| if r.since(32) { CountedAsWell } else { NotLookedAt },
-            proof "";
+            proof "storage-attachments@1.34.4";
 
         /// Whether a volume's CSI driver must be installed on the node.
         /// Upstream: `nodevolumelimits/csi.go` checkCSIDriverOnNode.
@@ -202,7 +202,7 @@ behaviors! {
             /// It must, if its CSIDriver asks for it.
             RequiredOnDemand,
         } = |r, g| if !g.on(Gate::VolumeLimitScaling) { NotRequired } else if r.since(36) { RequiredOnDemand } else { RequiredOfAll },
-            proof "";
+            proof "storage-driver-missing@1.37.2";
 
         /// When AWS EBS volumes are their CSI driver's. Upstream: `nodevolumelimits/utils.go` isCSIMigrationOn.
         ebs_migration: EbsMigration {
@@ -213,7 +213,7 @@ behaviors! {
             /// For limits, on every node that has a CSINode.
             EbsAlways,
         } = |r, g| if !g.on(Gate::CSIMigrationAWS) { EbsInTree } else if r.since(27) { EbsAlways } else { EbsByAnnotation },
-            proof "";
+            proof "storage-migrated-limits@1.34.4";
 
         /// When GCE persistent disks are their CSI driver's. Upstream: `nodevolumelimits/utils.go` isCSIMigrationOn.
         gce_pd_migration: GcePdMigration {
@@ -224,7 +224,7 @@ behaviors! {
             /// For limits, on every node that has a CSINode.
             GcePdAlways,
         } = |r, g| if !g.on(Gate::CSIMigrationGCE) { GcePdInTree } else if r.since(28) { GcePdAlways } else { GcePdByAnnotation },
-            proof "";
+            proof "storage-migrated-limits@1.34.4";
 
         /// When Azure disks are their CSI driver's. Upstream: `nodevolumelimits/utils.go` isCSIMigrationOn.
         azure_disk_migration: AzureDiskMigration {
@@ -237,7 +237,7 @@ behaviors! {
         } = |r, g| if !g.on(Gate::CSIMigrationAzureDisk) { AzureDiskInTree }
             else if r.since(27) { AzureDiskAlways }
             else { AzureDiskByAnnotation },
-            proof "";
+            proof "storage-migrated-limits@1.34.4";
 
         /// When Cinder volumes are their CSI driver's. Upstream: `nodevolumelimits/utils.go` isCSIMigrationOn.
         cinder_migration: CinderMigration {
@@ -248,7 +248,7 @@ behaviors! {
             /// For limits, on every node that has a CSINode.
             CinderAlways,
         } = |r, g| if !g.on(Gate::CSIMigrationOpenStack) { CinderInTree } else if r.since(24) { CinderAlways } else { CinderByAnnotation },
-            proof "";
+            proof "storage-migrated-limits@1.34.4";
 
         /// When Portworx volumes are their CSI driver's. Upstream: `nodevolumelimits/utils.go` isCSIMigrationOn.
         portworx_migration: PortworxMigration {
@@ -259,6 +259,6 @@ behaviors! {
             /// For limits, on every node that has a CSINode.
             PortworxAlways,
         } = |r, g| if !g.on(Gate::CSIMigrationPortworx) { PortworxInTree } else if r.since(36) { PortworxAlways } else { PortworxByAnnotation },
-            proof "";
+            proof "storage-migrated-limits@1.34.4";
     }
 }
