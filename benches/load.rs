@@ -2,6 +2,8 @@
 //!
 //! The ratio is what counts: seconds are the machine's. Without a file a small dump is made up.
 
+#![expect(clippy::print_stdout, reason = "a benchmark prints")]
+
 use preempt_audit::load;
 use preempt_audit::source::files::FileTable;
 use serde::de::IgnoredAny;
@@ -84,7 +86,7 @@ fn cpu_time() -> Duration {
 fn status_bytes(key: &str) -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(key))?;
-    Some(line.split_whitespace().nth(0)?.parse::<usize>().ok()? * 1024)
+    Some(line.split_whitespace().next()?.parse::<usize>().ok()? * 1024)
 }
 
 /// Memory that belongs to nobody else: mapped files not counted.

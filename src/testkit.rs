@@ -225,7 +225,10 @@ fn set_pod(pod: &mut Value, word: &str) {
             json!({ "containerPort": number(value), "hostPort": number(value), "protocol": "TCP" }),
         ),
         "claim" => {
-            push(&mut pod["spec"]["volumes"], json!({ "name": value, "persistentVolumeClaim": { "claimName": value } }))
+            push(
+                &mut pod["spec"]["volumes"],
+                json!({ "name": value, "persistentVolumeClaim": { "claimName": value } }),
+            );
         }
         "owner" => {
             let (kind, name) = value.split_once('/').unwrap();

@@ -1,5 +1,6 @@
 //! Taking a dump, with a script in kubectl's place.
 #![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 

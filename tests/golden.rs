@@ -2,7 +2,7 @@
 //!
 //! The expectations were printed by the scheduler itself. Where this program differs, this program is wrong.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic and print")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 

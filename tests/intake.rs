@@ -1,5 +1,7 @@
 //! Whatever the form of a dump, the cluster is the same; and what is not whole never passes for whole.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 #[path = "common/export.rs"]
@@ -215,7 +217,7 @@ fn a_watch_up_to_a_moment_answers_as_the_dump_of_that_moment() {
         let mut upto = String::new();
         for event in serde_json::Deserializer::from_slice(&watch).into_iter::<Value>().map(Result::unwrap) {
             if version(&event["object"]) <= last {
-                upto += &format!("{event:#}\n");
+                upto = format!("{upto}{event:#}\n");
             }
         }
         let (watched, problems) = read(&[("watch.json".to_owned(), upto.into_bytes())]);

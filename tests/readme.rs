@@ -40,7 +40,7 @@ fn as_it_should_be(readme: &str) -> String {
 fn problem_codes() -> String {
     let mut table = "| code | severity | what |\n| --- | --- | --- |\n".to_owned();
     for code in ProblemCode::ALL {
-        table += &format!("| {} | {} | {} |\n", code.text(), code.severity(), code.title());
+        table = format!("{table}| {} | {} | {} |\n", code.text(), code.severity(), code.title());
     }
     table
 }

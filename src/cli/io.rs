@@ -33,10 +33,7 @@ impl Io<'static> {
             stdout_is_terminal: io::stdout().is_terminal(),
             stderr_is_terminal: io::stderr().is_terminal(),
             width: terminal_size::terminal_size().map(|(width, _)| width.0),
-            env: Box::new(|name| {
-                #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
-                std::env::var(name).ok().filter(|value| !value.is_empty())
-            }),
+            env: Box::new(|name| std::env::var(name).ok().filter(|value| !value.is_empty())),
         }
     }
 }

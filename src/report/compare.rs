@@ -56,7 +56,9 @@ pub fn decision(it: &Decision) -> String {
         PodOutcome::NotFound => "is not in the dump".to_owned(),
     };
     if !it.cleared_nominations.is_empty() {
-        text.push_str(&format!("; {} lose their nomination", shortened(&it.cleared_nominations)));
+        text += "; ";
+        text += &shortened(&it.cleared_nominations);
+        text += " lose their nomination";
     }
     text
 }
@@ -65,7 +67,7 @@ fn shortened(names: &[String]) -> String {
     const SHOWN: usize = 5;
     let mut text = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+        text = format!("{text} and {} more", names.len() - SHOWN);
     }
     text
 }

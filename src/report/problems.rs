@@ -11,6 +11,7 @@ use miette::{
 };
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fmt::Write as _;
 
 /// How many problems of one code are shown in full.
 const SHOWN: usize = 3;
@@ -37,7 +38,7 @@ pub fn render(problems: &[Problem], files: &[SourceFile], width: u16, color: boo
         }
         if group.len() > SHOWN {
             let more = count(group.len() - SHOWN, "more problem");
-            out.push_str(&format!("… and {more} of {} ({})\n\n", code.text(), code.title()));
+            let _ = write!(out, "… and {more} of {} ({})\n\n", code.text(), code.title());
         }
     }
     out

@@ -83,7 +83,7 @@ pub fn footer(page: &mut Page, cluster: &Cluster, scheduler: &Scheduler, source:
                     text.push_str(" (the list goes on)");
                 }
                 if coverage.rejected > 0 {
-                    text.push_str(&format!(" ({} damaged)", coverage.rejected));
+                    text = format!("{text} ({} damaged)", coverage.rejected);
                 }
                 read.push(text);
             }

@@ -491,7 +491,8 @@ mod tests {
         let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
         for level in 1..20 {
             let before = level - 1;
-            text += &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{before}"); 10].join(", "));
+            let aliases = vec![format!("*a{before}"); 10].join(", ");
+            text = format!("{text}a{level}: &a{level} [{aliases}]\n");
         }
         let converted = to_json(&text);
         assert!(converted.troubles[0].message.contains("without end"));

@@ -302,7 +302,7 @@ fn streams(items: &[Value]) -> Vec<(&'static str, Vec<File>)> {
 
     let mut to_stdout = String::new();
     for (at, items) in by(items, plural).into_values().enumerate() {
-        write!(to_stdout, "{:#}\n", typed_list(&items)).unwrap();
+        writeln!(to_stdout, "{:#}", typed_list(&items)).unwrap();
         let pod = format!("container c{at} of pod shop/web-0");
         write!(to_stdout, "==== START logs for {pod} ====\n{{ open\n[x]\n{gone}\n==== END logs for {pod} ====\n")
             .unwrap();

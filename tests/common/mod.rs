@@ -62,6 +62,6 @@ pub(crate) fn explain(release: &str, pod: &str, path: &Path) -> Result<Value, St
     let path = path.to_str().unwrap();
     let output = run(&["explain", "--kube-version", release, "-o", "json", "--pod", pod, path]);
     let report: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|_| format!("exit {:?}: {}", output.status.code(), String::from_utf8_lossy(&output.stderr)))?;
+        .map_err(|error| format!("{error}, exit {:?}: {}", output.status, String::from_utf8_lossy(&output.stderr)))?;
     Ok(report["pods"][0].clone())
 }

@@ -61,11 +61,9 @@ impl Args {
                     refuse_member(given, "hardPodAffinityWeight", "not in valid range [0, 100]", refusals);
                 }
             }
-            "VolumeBinding" => {
-                if given.integer("bindTimeoutSeconds", refusals).is_some_and(|seconds| seconds < 0) {
-                    let why = "invalid BindTimeoutSeconds, should not be a negative value";
-                    refuse_member(given, "bindTimeoutSeconds", why, refusals);
-                }
+            "VolumeBinding" if given.integer("bindTimeoutSeconds", refusals).is_some_and(|seconds| seconds < 0) => {
+                let why = "invalid BindTimeoutSeconds, should not be a negative value";
+                refuse_member(given, "bindTimeoutSeconds", why, refusals);
             }
             _ => {}
         }

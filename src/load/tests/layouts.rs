@@ -178,11 +178,11 @@ fn the_servers_version_is_found() {
 #[test]
 fn as_of_is_the_newest_time_of_any_object() {
     let newest = load_objects(sample::objects()).cluster.as_of;
-    assert_eq!(newest.map(|time| time.seconds()), Some(1_780_617_600), "the event's");
+    assert_eq!(newest.map(crate::model::time::Time::seconds), Some(1_780_617_600), "the event's");
     let mut terminating = pod("a", &json!({}));
     terminating["metadata"]["deletionTimestamp"] = json!("2026-06-01T00:00:30Z");
     terminating["metadata"]["deletionGracePeriodSeconds"] = json!(30);
-    let at = load_objects(vec![terminating]).cluster.as_of.map(|time| time.seconds());
+    let at = load_objects(vec![terminating]).cluster.as_of.map(crate::model::time::Time::seconds);
     assert_eq!(at, Some(1_780_272_000), "a deletion's time lies ahead by the grace period");
 }
 

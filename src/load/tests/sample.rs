@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// The objects, in the order in which kubectl would not print them.
 pub(super) fn objects() -> Vec<Value> {
     let mut objects = vec![full_pod(), full_node(), pdb()];
-    objects.extend((0..12).map(|number| small_pod(number)));
+    objects.extend((0..12).map(small_pod));
     objects.extend((0..4).map(|number| {
         json!({"apiVersion": "v1", "kind": "Node", "metadata": meta(&format!("small-{number}"), None, 20 + number),
             "status": {"capacity": {"cpu": number + 1, "memory": "8Gi", "pods": 110}}})
