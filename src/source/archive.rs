@@ -4,6 +4,7 @@
 
 use super::names;
 use super::sniff::{self, Compression, Content, Foreign};
+use lzma_rust2::{Action, Status, XzStream};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::cell::Cell;
@@ -189,8 +190,7 @@ impl Unfolding<'_> {
                 self.stream(path, &mut Metered { inner, budget }, modified, depth + 1);
             }
             Compression::Xz => {
-                let reader = BufReader::with_capacity(1 << 16, reader);
-                let inner = lzma_rust2::XzReader::new_mem_limit(reader, true, XZ_MEMORY_KIB);
+                let inner = XzStreams::new(BufReader::with_capacity(1 << 16, reader));
                 self.stream(path, &mut Metered { inner, budget }, modified, depth + 1);
             }
         }
@@ -327,6 +327,39 @@ impl<R: Read> Read for Counted<R> {
         let count = self.inner.read(buffer)?;
         self.count += count as u64;
         Ok(count)
+    }
+}
+
+/// All streams of an xz file. The crate's own reader goes round in circles on some damaged input; its decoder, which
+/// says how far each step came, does not get the chance to.
+struct XzStreams<R> {
+    source: R,
+    decoder: XzStream,
+    ended: bool,
+}
+
+impl<R: BufRead> XzStreams<R> {
+    fn new(source: R) -> Self {
+        XzStreams { source, decoder: XzStream::new_mem_limit(true, XZ_MEMORY_KIB), ended: false }
+    }
+}
+
+impl<R: BufRead> Read for XzStreams<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !self.ended && !buffer.is_empty() {
+            let input = self.source.fill_buf()?;
+            let action = if input.is_empty() { Action::Finish } else { Action::Run };
+            let step = self.decoder.process(input, buffer, action)?;
+            self.source.consume(step.bytes_consumed);
+            self.ended = step.status == Status::StreamEnd;
+            if step.bytes_produced > 0 {
+                return Ok(step.bytes_produced);
+            }
+            if step.bytes_consumed == 0 && !self.ended {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the stream breaks off"));
+            }
+        }
+        Ok(0)
     }
 }
 

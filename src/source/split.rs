@@ -580,7 +580,11 @@ impl<'b> Scanner<'b> {
             let value = self.skip_space(self.skip_space(key_end) + 1);
             members.push((std::str::from_utf8(&self.bytes[at + 1..key_end - 1]).ok(), value));
             let Ok(end) = self.skip_value(value) else { break };
-            at = self.skip_space(self.skip_space(end) + 1);
+            let end = self.skip_space(end);
+            if self.bytes.get(end) != Some(&b',') {
+                break;
+            }
+            at = self.skip_space(end + 1);
         }
         members
     }
