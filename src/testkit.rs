@@ -66,9 +66,17 @@ pub(crate) fn scene(minor: u16, text: &str) -> Scene {
     scene_without(minor, text, &[])
 }
 
-/// The same, of a dump that lacks some kinds.
+/// The scene of a text at one patch release.
+pub(crate) fn scene_at(release: Release, text: &str) -> Scene {
+    build(release, text, &[])
+}
+
+/// The scene at the newest patch of `1.minor`, of a dump that lacks some kinds.
 pub(crate) fn scene_without(minor: u16, text: &str, lacking: &[Kind]) -> Scene {
-    let release = Release::of_minor(minor);
+    build(Release::of_minor(minor), text, lacking)
+}
+
+fn build(release: Release, text: &str, lacking: &[Kind]) -> Scene {
     let gates = Gates::defaults(release);
     let mut cluster = cluster(text);
     for coverage in cluster.coverage.iter_mut().filter(|it| lacking.contains(&it.kind)) {

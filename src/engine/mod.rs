@@ -23,3 +23,6 @@ pub mod registry;
 pub mod requests;
 pub mod snapshot;
 mod volume_match;
+
+#[cfg(test)]
+mod scenarios;

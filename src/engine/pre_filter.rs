@@ -6,7 +6,7 @@ use super::framework::{
 };
 use super::outcome::PreFilterRejection;
 use super::registry;
-use crate::kube::behavior::{EmptyIntersection, PreFilterRejected, PreFilterUnschedulable, ReadWriteOncePod};
+use crate::kube::behavior::{EmptyIntersection, PreFilterRejected, ReadWriteOncePod};
 use crate::kube::plugin::Plugin;
 
 /// What PreFilter leaves behind.
@@ -69,7 +69,6 @@ struct PreFilterPhase<'a> {
 
 impl<'a> PreFilterPhase<'a> {
     fn run(&mut self) {
-        let frame = &self.cycle.snapshot.behavior.frame;
         for &plugin in &self.cycle.profile.pre_filters {
             let Some(code) = registry::find(plugin) else { continue };
             let known_gaps = self.gaps.list.len();
@@ -86,15 +85,10 @@ impl<'a> PreFilterPhase<'a> {
                 }
                 PreFilter::Reject(rejection, code) => {
                     self.states.push((plugin, None));
-                    let stops = match (code, frame.pre_filter_unschedulable) {
-                        (Code::Unresolvable, _) | (_, PreFilterUnschedulable::Stop) => true,
-                        (Code::Unschedulable, PreFilterUnschedulable::GoOn) => false,
-                    };
+                    // Since 1.30 the others still run after a plain Unschedulable, which no plugin here gives.
                     self.reject(Some(plugin), rejection, code);
                     self.end_gaps = gaps_since(&self.gaps, known_gaps);
-                    if stops {
-                        return;
-                    }
+                    return;
                 }
                 PreFilter::Fault(fault) => {
                     self.states.push((plugin, None));

@@ -26,16 +26,6 @@ behaviors! {
         } = |r, _g| if !r.since(19) { Error } else if r.since(26) && !r.since_patched(29, &[(26, 9), (27, 6), (28, 2)]) { ForgetNodes } else { CopyToNodes },
             proof "legacyvolumes-s005@1.37.2";
 
-        /// What a PreFilter rejection of code Unschedulable does to the PreFilter plugins after it; one of code
-        /// UnschedulableAndUnresolvable always ends the phase. Upstream: `runtime/framework.go` RunPreFilterPlugins.
-        pre_filter_unschedulable: PreFilterUnschedulable {
-            /// They do not run, and their hooks fail in a dry run.
-            Stop,
-            /// They run; the last rejection counts.
-            GoOn,
-        } = |r, _g| if r.since(30) { GoOn } else { Stop },
-            proof "";
-
         /// The code when PreFilter leaves no node. Upstream: `runtime/framework.go` RunPreFilterPlugins.
         empty_intersection: EmptyIntersection {
             /// Unschedulable.
@@ -43,7 +33,7 @@ behaviors! {
             /// UnschedulableAndUnresolvable.
             Unresolvable,
         } = |r, _g| if r.since(30) { Unresolvable } else { Unschedulable },
-            proof "";
+            proof "scenario:empty_intersection";
 
         /// The status of a node outside of the PreFilterResult. Upstream: `schedule_one.go` findNodesThatFitPod.
         narrowed_out: NarrowedOut {
@@ -93,7 +83,7 @@ behaviors! {
             /// First.
             First,
         } = |_r, g| if g.on(Gate::PreferNominatedNode) { First } else { WithOthers },
-            proof "";
+            proof "scenario:own_nominated_node_is_taken_first";
 
         /// Whether a pod with scheduling gates is kept out of the queue. Upstream: `schedulinggates/scheduling_gates.go`.
         scheduling_gates: SchedulingGatesEffect {
@@ -112,7 +102,7 @@ behaviors! {
             /// It is cleared.
             Clears,
         } = |r, g| if r.since_patched(24, &[(23, 2)]) && !(r.minor == 34 && g.on(Gate::NominatedNodeNameForExpectation)) { Clears } else { Stays },
-            proof "";
+            proof "scenario:nomination_after_error";
 
         /// What happens to a pod's nomination when the profile has no PostFilter plugin. Upstream: `schedule_one.go`.
         nomination_without_post_filter: NominationWithoutPostFilter {
@@ -121,7 +111,7 @@ behaviors! {
             /// It is cleared.
             Vanishes,
         } = |r, _g| if r.since(35) { Vanishes } else { Remains },
-            proof "";
+            proof "scenario:nomination_without_post_filter";
 
         /// Whether the nomination of a pod that a gate holds reserves anything. Upstream: `backend/queue/scheduling_queue.go`.
         gated_nomination: GatedNomination {
@@ -130,7 +120,7 @@ behaviors! {
             /// It does not: such a pod is not registered when it is first seen.
             Unregistered,
         } = |r, g| if r.since(37) || !g.on(Gate::PodSchedulingReadiness) { Reserves } else { Unregistered },
-            proof "";
+            proof "scenario:gated_pods_reserve";
 
         /// What the PostFilter of DynamicResources does for a pod whose claims it cannot help.
         /// Upstream: `dynamicresources/dynamicresources.go` PostFilter.

@@ -14,7 +14,7 @@ behaviors! {
             /// It does.
             Honoured,
         } = |r, g| if r.since(19) || g.on(Gate::NonPreemptingPriority) { Honoured } else { Ignored },
-            proof "";
+            proof "nominated-s003@1.20.15";
 
         /// Which terminating pods on its nominated node keep a pod from preempting again.
         /// Upstream: `defaultpreemption/default_preemption.go` PodEligibleToPreemptOthers.
@@ -24,7 +24,7 @@ behaviors! {
             /// Those of lower priority that the scheduler itself preempted.
             PreemptedByScheduler,
         } = |r, g| if r.since(27) && g.on(Gate::PodDisruptionConditions) { PreemptedByScheduler } else { AnyLowerPriority },
-            proof "";
+            proof "mixed-s000@1.28.3";
 
         /// When the state of its nominated node frees a pod from that guard. Upstream: the same function.
         guard_lifted: GuardLifted {
@@ -35,7 +35,7 @@ behaviors! {
             /// When the node is unresolvable, be it by the status of those that have none of their own.
             Unresolvable,
         } = |r, _g| if r.since(32) { Unresolvable } else if r.since(19) { ToldUnresolvable } else { Never },
-            proof "";
+            proof "mixed-s028@1.18.2";
 
         /// In which order potential nodes are tried, from a random place. Upstream: `framework/interface.go`
         /// NodesForStatusCode.
@@ -45,7 +45,7 @@ behaviors! {
             /// In the random order of a map.
             Map,
         } = |r, _g| if r.since(32) { Map } else { Snapshot },
-            proof "";
+            proof "scenario:potential_order";
 
         /// How many potential nodes are tried. Upstream: `default_preemption.go` GetOffsetAndNumCandidates.
         candidate_limit: CandidateLimit {
@@ -54,7 +54,7 @@ behaviors! {
             /// From a random place, until there are as many candidates as the arguments ask for.
             OffsetAndLimit,
         } = |r, _g| if r.since(20) { OffsetAndLimit } else { NoLimit },
-            proof "";
+            proof "scenario:candidate_limit";
 
         /// What becomes of a potential node without any pod of lower priority. Upstream: `default_preemption.go`
         /// SelectVictimsOnNode.
@@ -64,7 +64,7 @@ behaviors! {
             /// It is no candidate.
             Rejected,
         } = |r, _g| if r.since(19) { Rejected } else { GoesOn },
-            proof "";
+            proof "daemonset-s002@1.23.5";
 
         /// What becomes of a node where no pod need go. Upstream: `preemption/preemption.go` DryRunPreemption.
         no_victim_needed: NoVictimNeeded {
@@ -75,7 +75,7 @@ behaviors! {
             /// It is an error.
             Fails,
         } = |r, _g| if r.since(22) { Fails } else if r.since(19) { Candidate } else { Wins },
-            proof "";
+            proof "scenario:no_victim_needed";
 
         /// Which pods a budget with an empty selector matches. Upstream: `default_preemption.go`
         /// filterPodsWithPDBViolation (#141785).
@@ -97,7 +97,7 @@ behaviors! {
             /// Up to the first that falls below zero, which is charged.
             StopsAtViolated,
         } = |r, _g| if r.since(37) { StopsAtViolated } else if r.since(19) { WalksAll } else { StopsAtExhausted },
-            proof "";
+            proof "large-s000@1.20.15";
 
         /// Whether a budget passes over a pod that it lists in `disruptedPods`. Upstream: the same functions.
         disrupted_pods: DisruptedPods {
@@ -106,7 +106,7 @@ behaviors! {
             /// It does: the eviction is counted already.
             PassedOver,
         } = |r, _g| if r.since(19) { PassedOver } else { Charged },
-            proof "";
+            proof "daemonset-s002@1.20.15";
 
         /// In which order the victims of a node stand. Upstream: `default_preemption.go` SelectVictimsOnNode.
         victim_order: VictimOrder {
@@ -115,7 +115,7 @@ behaviors! {
             /// By importance.
             Importance,
         } = |r, _g| if r.since_patched(32, &[(29, 11), (30, 7), (31, 3)]) { Importance } else { ViolatingFirst },
-            proof "";
+            proof "extended-s018@1.32.2";
 
         /// When a pod without start time is taken to have started. Upstream: `util/utils.go` MoreImportantPod,
         /// `preemption/types.go`.
@@ -125,7 +125,7 @@ behaviors! {
             /// Now, read once per pod, in the order of the node's pods.
             NowOnce,
         } = |r, _g| if r.since(37) { NowOnce } else { NowAtEachComparison },
-            proof "";
+            proof "phases-s009@1.37.2";
 
         /// The sort that orders victims, which shows where they are equal. Upstream: Go's `sort.Slice`. It goes by the
         /// toolchain of the binary: up to 1.24 both kinds are about, see `Behavior::of_older_toolchain`.
@@ -137,7 +137,7 @@ behaviors! {
             /// Pattern-defeating quicksort (Go since 1.24).
             PatternDefeating,
         } = |r, _g| if r.since(32) { PatternDefeating } else { PatternDefeatingShort },
-            proof "";
+            proof "sortties-s000@1.26.4";
 
         /// What the error of a node's dry run does where no node is a candidate. Upstream: `preemption/preemption.go`
         /// Preempt.
@@ -147,7 +147,7 @@ behaviors! {
             /// It ends PostFilter.
             EndsPostFilter,
         } = |r, _g| if r.since(23) { EndsPostFilter } else { Swallowed },
-            proof "";
+            proof "scenario:dry_run_error";
 
         /// What happens to a pod's nomination when no potential node is a candidate. Upstream: `scheduler.go`,
         /// `schedule_one.go`.
@@ -157,6 +157,6 @@ behaviors! {
             /// It is cleared.
             Cleared,
         } = |r, _g| if r.since_patched(24, &[(23, 2)]) { Cleared } else { Kept },
-            proof "";
+            proof "scenario:nomination_without_candidate";
     }
 }
