@@ -7,6 +7,7 @@ use super::io::Io;
 use crate::problem::ProblemCode;
 use crate::report::json::{CompareReport, ComparedPod, ExplainReport, PodReport, VersionsReport};
 use clap::CommandFactory;
+use schemars::generate::SchemaSettings;
 
 /// `explain-code`: one code at length, or all of them.
 pub(crate) fn explain_code(code: Option<&str>, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -25,10 +26,11 @@ pub(crate) fn explain_code(code: Option<&str>, io: &mut Io<'_>) -> Result<Exit, 
 
 /// `schema`: the JSON Schema of a report.
 pub(crate) fn schema(report: ReportKind, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schema = match report {
-        ReportKind::Explain => schemars::schema_for!(ExplainReport<Vec<PodReport>>),
-        ReportKind::Compare => schemars::schema_for!(CompareReport<Vec<ComparedPod>>),
-        ReportKind::Versions => schemars::schema_for!(VersionsReport),
+        ReportKind::Explain => generator.into_root_schema_for::<ExplainReport<Vec<PodReport>>>(),
+        ReportKind::Compare => generator.into_root_schema_for::<CompareReport<Vec<ComparedPod>>>(),
+        ReportKind::Versions => generator.into_root_schema_for::<VersionsReport>(),
     };
     super::explain::write_json(&schema, io)?;
     Ok(Exit::Clean)

@@ -131,10 +131,7 @@ fn choose(args: &SchedulerArgs, input: &Input) -> Result<Chosen, Failure> {
             );
             (VersionFrom::Dump, "guessed from the newest kubelet")
         }
-        Source::Nothing => {
-            assumptions.push("the newest known release, for the dump does not tell".to_owned());
-            (VersionFrom::Default, "the newest known, for the dump does not tell")
-        }
+        Source::Nothing => (VersionFrom::Default, "the newest known, for the dump does not tell"),
     };
     if found.mixed {
         assumptions.push("several versions are named there; the newest is used".to_owned());

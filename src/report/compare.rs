@@ -13,12 +13,15 @@ pub fn tell(page: &mut Page, pod: &ComparedPod) {
         many => format!("{}: these releases give {many} answers.", pod.pod),
     };
     page.painted(0, Some(Ink::Heading), &verdict);
+    let mut told: Vec<&str> = Vec::new();
     for answer in &pod.answers {
         page.gap();
         page.painted(0, Some(Ink::Heading), &range(answer));
         page.sentence(2, &decision(&answer.decision));
         for because in &answer.because {
-            let text = format!("because {}: {} → {}. {}", because.field, because.before, because.after, because.doc);
+            let doc = if told.contains(&because.field.as_str()) { "" } else { because.doc.as_str() };
+            told.push(&because.field);
+            let text = format!("because {}: {} → {}. {doc}", because.field, because.before, because.after);
             page.painted(2, Some(Ink::Careful), &text);
         }
     }

@@ -67,7 +67,7 @@ fn steps(page: &mut Page, view: &View<'_>, node: NodeId, story: &NodeStory) {
     }
     page.sentence(2, "Put back one by one, those first whose eviction violates a budget, then by importance:");
     let rows = story.trace.put_back.iter().zip(&story.put_back).map(|(it, sums)| put_back(view, node, it, sums));
-    let columns = [words("POD"), numbers("PRIORITY"), words("STARTED"), words("BUDGETS"), words("")];
+    let columns = [words("POD"), numbers("PRIORITY"), words("STARTED (UTC)"), words("BUDGETS"), words("")];
     page.table(&columns, rows.collect());
 }
 

@@ -4,9 +4,10 @@ use super::amount::{amount, clock, count, free_of_asked, plural, resource_name, 
 use super::compare;
 use super::groups::{self, Group, Obstacle};
 use super::json::{OtherPatch, PodOutcome};
-use super::page::{Ink, Page, TableRow, numbers, words};
+use super::page::{Column, Ink, Page, TableRow, numbers, words};
 use super::view::{View, cause_text, gap_text};
 use crate::engine::framework::{Gap, GapEffect};
+use crate::engine::node_view::NodeView;
 use crate::engine::outcome::{
     Candidate, Certainty, Choice, Criterion, Disposition, Eligibility, Gated, PossibleNomination, Victim,
 };
@@ -42,6 +43,9 @@ impl Detail {
 pub fn tell(page: &mut Page, view: &View<'_>, other_patch: Option<&OtherPatch>, detail: Detail) {
     Story { page, view: *view, other_patch, detail }.tell();
 }
+
+/// Sums over thousands of nodes are not worth a line.
+const NODES_SUMMED: usize = 200;
 
 struct Story<'a, 'p> {
     page: &'p mut Page,
@@ -216,7 +220,7 @@ impl Story<'_, '_> {
         let shown = self.detail.at_most(8);
         let again = self.view.node_story(candidate.node);
         let rows = candidate.victims.iter().take(shown).map(|it| self.victim(candidate.node, it, &again)).collect();
-        self.page.table(&[words("POD"), words("OWNER"), numbers("PRIORITY"), words("STARTED")], rows);
+        self.page.table(&[words("POD"), words("OWNER"), numbers("PRIORITY"), words("STARTED (UTC)")], rows);
         if candidate.victims.len() > shown {
             self.page.sentence(2, &format!("… and {} more; --wide shows all", candidate.victims.len() - shown));
         }
@@ -322,20 +326,24 @@ impl Story<'_, '_> {
             return;
         }
         let mut order: Vec<usize> = (0..preemption.candidates.len()).collect();
-        let rank = |at: &usize| match choice.lost_on[*at] {
-            None => (0, usize::from(preemption.candidates[*at].node != choice.node)),
-            // Whoever was dropped last came nearest.
-            Some(criterion) => (1, usize::MAX - criterion as usize),
+        let likely = |node: NodeId| choice.outcomes.iter().position(|it| it.node == node);
+        let rank = |at: &usize| {
+            let node = preemption.candidates[*at].node;
+            match choice.lost_on[*at] {
+                None => (0, usize::from(node != choice.node), 0),
+                // Whoever was dropped last came nearest.
+                Some(criterion) => (1, likely(node).unwrap_or(usize::MAX), usize::MAX - criterion as usize),
+            }
         };
         order.sort_by_key(|at| (rank(at), *at));
         let shown = self.detail.at_most(5);
         let deepest = order.iter().take(shown).filter_map(|at| choice.lost_on[*at]).max();
-        let columns = candidate_columns(deepest);
+        let columns = candidate_columns(deepest, choice);
         let winner = &preemption.candidates[order[0]];
         let rows = order.iter().take(shown).map(|at| {
             let candidate = &preemption.candidates[*at];
             let lost = choice.lost_on[*at];
-            self.candidate(candidate, winner, lost, candidate.node == choice.node, deepest)
+            self.candidate(candidate, winner, lost, choice, deepest)
         });
         let rows: Vec<TableRow> = rows.collect();
         self.page.table(&columns, rows);
@@ -351,12 +359,17 @@ impl Story<'_, '_> {
         it: &Candidate,
         winner: &Candidate,
         lost: Option<Criterion>,
-        chosen: bool,
+        choice: &Choice,
         deepest: Option<Criterion>,
     ) -> TableRow {
+        let chosen = it.node == choice.node;
         let mark = if chosen { "→" } else { " " };
         let victims: usize = it.victims.iter().map(|unit| unit.pods.len()).sum();
         let mut cells = vec![format!("{mark} {}", self.view.node_name(it.node)), victims.to_string()];
+        if choice.outcomes.len() > 1 {
+            let share = choice.outcomes.iter().find(|outcome| outcome.node == it.node);
+            cells.insert(1, share.map_or_else(|| "never".to_owned(), |it| percent(it.share)));
+        }
         cells.push(it.pdb_violations.to_string());
         cells.push(it.score.highest_priority.to_string());
         if deepest >= Some(Criterion::PrioritySum) {
@@ -417,7 +430,8 @@ impl Story<'_, '_> {
             }
             _ => String::new(),
         };
-        format!("{first} before {other}: {why}{cheaper}.")
+        let tried = if choice.outcomes.len() > 1 { "Where both are tried, " } else { "" };
+        format!("{tried}{first} before {other}: {why}{cheaper}.")
     }
 
     // ---- other nodes
@@ -454,7 +468,10 @@ impl Story<'_, '_> {
     fn obstacle(&self, group: &Group) -> String {
         let reason = &group.reason;
         match group.obstacle {
-            Obstacle::CannotHelp => format!("{reason}: preemption cannot help"),
+            Obstacle::CannotHelp => {
+                let room = self.most_room(group).map_or(String::new(), |it| format!(" ({it})"));
+                format!("{reason}{room}: preemption cannot help")
+            }
             Obstacle::NotTried => reason.clone(),
             Obstacle::NoVictims => {
                 let lowest = group.nodes.iter().filter_map(|it| sums::lowest_priority(&self.view.cycle, *it)).min();
@@ -472,6 +489,20 @@ impl Story<'_, '_> {
         }
     }
 
+    /// What is asked where no node of the group has as much, empty or not.
+    fn most_room(&self, group: &Group) -> Option<String> {
+        let cycle = &self.view.cycle;
+        let status = group.status.as_ref()?;
+        let beyond = |node: &NodeId| {
+            let view = NodeView::new(cycle.snapshot, *node);
+            sums::shortfalls(cycle, &view, status).into_iter().find(|it| it.asked > it.allocatable)
+        };
+        let best = group.nodes.iter().take(NODES_SUMMED).filter_map(beyond).max_by_key(|it| it.allocatable)?;
+        let of = |value| amount(best.resource, value);
+        let name = resource_name(self.view.cluster(), best.resource);
+        Some(format!("{} {name} asked, {} allocatable at most", of(best.asked), of(best.allocatable)))
+    }
+
     /// The nearest that a node of the group comes to what is asked.
     fn best_free(&self, group: &Group) -> Option<String> {
         let cycle = &self.view.cycle;
@@ -480,8 +511,7 @@ impl Story<'_, '_> {
             let view = sums::without_lower(cycle, *node);
             sums::shortfalls(cycle, &view, status).into_iter().next()
         };
-        // Sums over thousands of nodes are not worth a line.
-        let best = group.nodes.iter().take(200).filter_map(short).max_by_key(sums::Shortfall::free)?;
+        let best = group.nodes.iter().take(NODES_SUMMED).filter_map(short).max_by_key(sums::Shortfall::free)?;
         Some(match best.resource {
             ResourceName::Pods => format!("{} pods of {} stay", amount(best.resource, best.used), best.allocatable),
             _ => format!("at best {} would be free", free_of_asked(self.view.cluster(), &best)),
@@ -717,14 +747,18 @@ impl Story<'_, '_> {
             None => format!("the list of {}", plural(kind)),
         };
         match gap.effect {
-            GapEffect::NotModelled => format!("{plugin}: {}.", gap_text(gap.effect)),
+            GapEffect::NotModelled => format!("What {plugin} decides about {} is not computed.", plural(kind)),
             _ => format!("Without {what}, {plugin} is a guess: {}.", gap_text(gap.effect)),
         }
     }
 }
 
-fn candidate_columns(deepest: Option<Criterion>) -> Vec<super::page::Column<'static>> {
-    let mut columns = vec![words("  NODE"), numbers("VICTIMS"), numbers("PDB VIOLATIONS"), numbers("HIGHEST VICTIM")];
+fn candidate_columns(deepest: Option<Criterion>, choice: &Choice) -> Vec<Column<'static>> {
+    let mut columns = vec![words("  NODE")];
+    if choice.outcomes.len() > 1 {
+        columns.push(numbers("CHANCE"));
+    }
+    columns.extend([numbers("VICTIMS"), numbers("PDB VIOLATIONS"), numbers("HIGHEST VICTIM")]);
     if deepest >= Some(Criterion::PrioritySum) {
         columns.push(numbers("PRIORITY SUM"));
     }

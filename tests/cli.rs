@@ -1,0 +1,355 @@
+//! The command line: which pods and files are meant, what goes where, how it ends.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{Scratch, run};
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+const PDB_PROTECTS: &str = "fixtures/pdb-protects";
+const NOTHING_HELPS: &str = "fixtures/nothing-helps/cluster.yaml";
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn json(args: &[&str]) -> Value {
+    let output = run(args);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", err(&output)))
+}
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_preempt-audit"));
+    command.env_remove("PREEMPT_AUDIT_DUMP").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    command
+}
+
+fn piped(mut command: Command, input: &[u8]) -> Output {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_pod_may_be_named_in_every_form_that_kubectl_knows() {
+    let forms: [&[&str]; 6] = [
+        &["--pod", "shop/checkout-1"],
+        &["--pod", "checkout-1"],
+        &["-n", "shop", "-p", "checkout-1"],
+        &["-n", "shop", "--pod", "pod/checkout-1"],
+        &["--pod", "pod/shop/checkout-1"],
+        &["--pod", "a9b6975d-f84f-44a0-8e3b-f4e89ccd27bf"],
+    ];
+    for form in forms {
+        let mut args = vec!["explain", "-o", "json"];
+        args.extend(form);
+        args.push(PDB_PROTECTS);
+        let report = json(&args);
+        assert_eq!(report["pods"][0]["pod"], "shop/checkout-1", "{form:?}");
+        assert_eq!(report["pods"][0]["outcome"], "nominated", "{form:?}");
+    }
+}
+
+#[test]
+fn a_pod_that_is_not_there_is_answered_with_names_like_it() {
+    let output = run(&["explain", "-o", "json", "--pod", "shop/chekout-1", "--pod", "shop/checkout-1", PDB_PROTECTS]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["pods"][0]["outcome"], "not-found");
+    assert_eq!(report["pods"][0]["suggestions"][0], "shop/checkout-1");
+    assert_eq!(report["pods"][1]["outcome"], "nominated", "the others are answered");
+    assert_eq!(code(&output), 2);
+}
+
+#[test]
+fn without_a_pod_every_pending_one_is_told() {
+    let report = json(&["explain", "-o", "json", "--all-pending", "fixtures/few-candidates"]);
+    let pods: Vec<&str> = report["pods"].as_array().unwrap().iter().map(|it| it["pod"].as_str().unwrap()).collect();
+    assert_eq!(pods, ["shop/urgent"]);
+}
+
+#[test]
+fn the_dump_is_a_path_or_the_pipe_or_the_variable_or_the_folder() {
+    let text = fs::read(NOTHING_HELPS).unwrap();
+    let verdict = "ml/train-7 (priority 1000) stays pending";
+    let explain = |configure: &dyn Fn(&mut Command), input: &[u8]| {
+        let mut command = program();
+        command.arg("explain");
+        configure(&mut command);
+        out(&piped(command, input))
+    };
+    let variable = |it: &mut Command| {
+        it.env("PREEMPT_AUDIT_DUMP", fs::canonicalize(NOTHING_HELPS).unwrap());
+    };
+    assert!(explain(&|it| { it.arg("-"); }, &text).starts_with(verdict), "-");
+    assert!(explain(&|_| (), &text).starts_with(verdict), "the pipe");
+    assert!(explain(&variable, b"").starts_with(verdict), "the variable, where the pipe is empty");
+    assert!(explain(&|it| { it.current_dir("fixtures/nothing-helps"); }, b"").starts_with(verdict), "the folder");
+}
+
+#[test]
+fn nothing_readable_is_an_error_and_says_what_to_give() {
+    let scratch = Scratch::new("cli-nothing");
+    for path in [scratch.path("none.json"), scratch.0.clone()] {
+        let output = run(&["explain", path.to_str().unwrap()]);
+        assert_eq!(code(&output), 2);
+        assert!(out(&output).is_empty(), "{}", out(&output));
+        assert!(err(&output).contains("kubectl get"), "{}", err(&output));
+    }
+}
+
+#[test]
+fn the_exit_status_says_what_it_is_asked_to_say() {
+    let status = |args: &[&str]| code(&run(&[&["explain"], args].concat()));
+    let (stays, preempts, lacking) = (NOTHING_HELPS, PDB_PROTECTS, "fixtures/volume-waits");
+    assert_eq!(status(&[stays]), 0);
+    assert_eq!(status(&["--fail-on", "unplaced", stays]), 1);
+    assert_eq!(status(&["--fail-on", "unplaced", "--exit-zero", stays]), 0);
+    assert_eq!(status(&["--fail-on", "unplaced", preempts]), 0);
+    assert_eq!(status(&["--fail-on", "preemption,uncertain", preempts]), 1);
+    assert_eq!(status(&["--fail-on", "pdb-violation", preempts]), 0);
+    assert_eq!(status(&["--fail-on", "pdb-violation", "fixtures/hidden-victim"]), 1);
+    assert_eq!(status(&[lacking]), 0);
+    assert_eq!(status(&["--strict", lacking]), 3);
+    assert_eq!(status(&["--strict", preempts]), 0);
+    assert_eq!(status(&["--no-such-flag"]), 2);
+    assert_eq!(status(&["--node", "worker-9", preempts]), 2);
+}
+
+#[test]
+fn a_release_is_read_as_people_write_it() {
+    let version = |text: &str| json(&["explain", "-o", "json", "--kube-version", text, NOTHING_HELPS])["scheduler"].clone();
+    assert_eq!(version("1.31.3")["version"], "1.31.3");
+    assert_eq!(version("v1.31.3-gke.100")["version"], "1.31.3");
+    assert_eq!(version("1.31.3")["versionFrom"], "flag");
+    let from_dump = json(&["explain", "-o", "json", PDB_PROTECTS])["scheduler"].clone();
+    assert_eq!((&from_dump["version"], &from_dump["versionFrom"]), (&"1.37.2".into(), &"dump".into()));
+    let output = run(&["explain", "--kube-version", "4.16", NOTHING_HELPS]);
+    assert_eq!(code(&output), 2);
+    assert!(err(&output).contains("1.29"), "{}", err(&output));
+}
+
+#[test]
+fn where_patches_differ_both_answers_are_given() {
+    let report = json(&["explain", "-o", "json", "--kube-version", "1.31", "fixtures/hidden-victim"]);
+    let pod = &report["pods"][0];
+    assert_eq!(pod["nominated"]["node"], "node-2");
+    assert_eq!(pod["otherPatch"]["version"], "1.31.0");
+    assert_eq!(pod["otherPatch"]["decision"]["nodes"][0], "node-1");
+    assert_eq!(pod["certainty"]["level"], "one-of");
+    let exact = json(&["explain", "-o", "json", "--kube-version", "1.31.2", "fixtures/hidden-victim"]);
+    assert_eq!(exact["pods"][0]["nominated"]["node"], "node-1");
+    assert_eq!(exact["pods"][0]["certainty"]["level"], "certain");
+}
+
+#[test]
+fn a_comparison_names_the_behaviour_that_makes_the_difference() {
+    let report = json(&["explain", "-o", "json", "--compare", "1.31.2,1.34", "fixtures/hidden-victim"]);
+    let pod = &report["pods"][0];
+    assert_eq!(pod["same"], false);
+    assert_eq!(pod["answers"][0]["decision"]["victims"], serde_json::json!(["shop/billing", "shop/report"]));
+    assert_eq!(pod["answers"][1]["decision"]["victims"], serde_json::json!(["shop/mail"]));
+    let because = pod["answers"][1]["because"].as_array().unwrap();
+    let fields: Vec<&str> = because.iter().map(|it| it["field"].as_str().unwrap()).collect();
+    assert_eq!(fields, ["preemption.victim_order"]);
+    assert_eq!(json(&["explain", "-o", "json", "--compare-all", NOTHING_HELPS])["pods"][0]["same"], true);
+}
+
+#[test]
+fn a_configuration_and_gates_change_the_answer() {
+    let config = ["explain", "-o", "json", "--scheduler-config", "fixtures/few-candidates/scheduler.yaml"];
+    let sampled = json(&[&config[..], &["fixtures/few-candidates"]].concat());
+    assert_eq!(sampled["pods"][0]["nominated"]["outcomes"].as_array().unwrap().len(), 5);
+    let whole = json(&["explain", "-o", "json", "fixtures/few-candidates"]);
+    assert_eq!(whole["pods"][0]["nominated"]["outcomes"].as_array().unwrap().len(), 1);
+    let refused = run(&["explain", "--feature-gates", "PodLevelResources=maybe", NOTHING_HELPS]);
+    assert_eq!(code(&refused), 2);
+    assert!(err(&refused).contains("PodLevelResources"), "{}", err(&refused));
+}
+
+#[test]
+fn the_same_answer_with_one_thread_and_with_many() {
+    let answer = |jobs: &str| out(&run(&["explain", "-o", "json", "--jobs", jobs, "fixtures/new-default-class"]));
+    assert_eq!(answer("1"), answer("7"));
+}
+
+#[test]
+fn a_node_s_story_tells_every_step() {
+    let report = json(&["explain", "-o", "json", "--node", "worker-1", PDB_PROTECTS]);
+    let steps = &report["pods"][0]["nodeSteps"];
+    assert_eq!(steps["removed"].as_array().unwrap().len(), 2);
+    let stays: Vec<bool> = steps["putBack"].as_array().unwrap().iter().map(|it| it["stays"].as_bool().unwrap()).collect();
+    assert_eq!(stays, [true, false]);
+    let text = out(&run(&["explain", "--node", "worker-1", PDB_PROTECTS]));
+    assert!(text.contains("cpu 1900m others + 1900m its own + 1500m asked > 4"), "{text}");
+}
+
+#[test]
+fn names_from_a_dump_cannot_reach_the_terminal_raw() {
+    let scratch = Scratch::new("cli-escape");
+    let path = scratch.path("dump.json");
+    let dump = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n\u{1b}[2J\u{202e}"},
+         "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "10"}}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "a", "name": "p\u{1b}]0;\u{2066}x"},
+         "spec": {"containers": [{"name": "c\u{7}", "resources": {"requests": {"cpu": "2"}}}]},
+         "status": {"phase": "Pending"}}]});
+    fs::write(&path, dump.to_string()).unwrap();
+    for args in [&["explain"][..], &["explain", "--wide"], &["explain", "-o", "json"], &["explain", "--pod", "a/p\u{1b}"]] {
+        let output = run(&[args, &[path.to_str().unwrap()]].concat());
+        for text in [out(&output), err(&output)] {
+            let raw = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            assert!(!text.contains(raw), "{args:?}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn colour_is_for_terminals_unless_it_is_asked_for() {
+    let painted = |configure: &dyn Fn(&mut Command)| {
+        let mut command = program();
+        command.args(["explain", NOTHING_HELPS]);
+        configure(&mut command);
+        out(&command.stdin(Stdio::null()).output().unwrap()).contains('\u{1b}')
+    };
+    assert!(!painted(&|_| ()));
+    assert!(painted(&|it| { it.args(["--color", "always"]); }));
+    assert!(painted(&|it| { it.env("CLICOLOR_FORCE", "1"); }));
+    assert!(!painted(&|it| { it.env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1"); }));
+    assert!(!painted(&|it| { it.args(["--color", "never"]).env("CLICOLOR_FORCE", "1"); }));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut child = program()
+        .args(["explain", "-o", "json", "fixtures/new-default-class"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0);
+    assert_eq!(err(&output), "");
+}
+
+#[cfg(unix)]
+#[test]
+fn as_a_plugin_it_goes_by_kubectl_s_name() {
+    use std::os::unix::process::CommandExt;
+    let mut command = program();
+    let help = out(&command.arg0("kubectl-preempt_audit").args(["explain", "--help"]).output().unwrap());
+    assert!(help.contains("Usage: kubectl preempt-audit explain"), "{help}");
+}
+
+#[test]
+fn what_the_program_knows_by_heart_is_printed() {
+    assert!(out(&run(&["explain-code", "pa0107"])).starts_with("PA0107 (warning): truncated list"));
+    assert_eq!(code(&run(&["explain-code", "PA9999"])), 2);
+    assert!(out(&run(&["completions", "zsh"])).contains("#compdef preempt-audit"));
+    let sided = out(&run(&["versions", "1.31.2,1.34"]));
+    assert!(sided.contains("preemption.victim_order"), "{sided}");
+    let all = json(&["versions", "-o", "json"]);
+    assert!(all["fields"].as_array().unwrap().iter().any(|it| it["name"] == "frame.filter_run"));
+}
+
+/// Holds a value against the part of JSON Schema that the program's schemas use.
+fn violations(schema: &Value, root: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let target = root.pointer(name.trim_start_matches('#')).unwrap_or_else(|| panic!("{name} is not in the schema"));
+        return violations(target, root, value, place, found);
+    }
+    for variants in [&schema["anyOf"], &schema["oneOf"]].into_iter().filter_map(Value::as_array) {
+        let fits = |it: &&Value| {
+            let mut none = Vec::new();
+            violations(it, root, value, place, &mut none);
+            none.is_empty()
+        };
+        if variants.iter().find(fits).is_none() {
+            found.push(format!("{place}: fits no variant: {value}"));
+        }
+    }
+    let is = |kind: &str| match kind {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("unknown type {other}"),
+    };
+    let right_type = match &schema["type"] {
+        Value::String(kind) => is(kind),
+        Value::Array(kinds) => kinds.iter().any(|it| is(it.as_str().unwrap())),
+        _ => true,
+    };
+    if !right_type {
+        return found.push(format!("{place}: want {}, got {value}", schema["type"]));
+    }
+    let constant = schema.get("const").is_none_or(|it| it == value);
+    let listed = schema["enum"].as_array().is_none_or(|all| all.contains(value));
+    if !constant || !listed {
+        found.push(format!("{place}: {value} is not allowed"));
+    }
+    if let Some(object) = value.as_object() {
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if !object.contains_key(name) {
+                found.push(format!("{place}: {name} is missing"));
+            }
+        }
+        for (name, inner) in object {
+            let place = format!("{place}.{name}");
+            if let Some(property) = schema["properties"].get(name) {
+                violations(property, root, inner, &place, found);
+            } else if schema["additionalProperties"].is_object() {
+                violations(&schema["additionalProperties"], root, inner, &place, found);
+            } else if schema.get("properties").is_some() {
+                found.push(format!("{place}: not in the schema"));
+            }
+        }
+    }
+    for (at, item) in value.as_array().into_iter().flatten().enumerate() {
+        if schema["items"].is_object() {
+            violations(&schema["items"], root, item, &format!("{place}[{at}]"), found);
+        }
+    }
+}
+
+#[test]
+fn every_report_keeps_to_its_schema() {
+    let mut fixtures: Vec<String> =
+        fs::read_dir("fixtures").unwrap().map(|it| it.unwrap().path()).filter(|it| it.is_dir()).map(|it| it.to_str().unwrap().to_owned()).collect();
+    fixtures.sort();
+    let explain = json(&["schema", "explain"]);
+    for fixture in &fixtures {
+        let report = json(&["explain", "-o", "json", "--all-pending", fixture]);
+        let mut found = Vec::new();
+        violations(&explain, &explain, &report, "$", &mut found);
+        assert!(found.is_empty(), "{fixture}: {found:#?}");
+    }
+    for (kind, args) in [
+        ("compare", &["explain", "-o", "json", "--compare", "1.18,1.37", "fixtures/hidden-victim"][..]),
+        ("versions", &["versions", "-o", "json"]),
+        ("explain", &["explain", "-o", "json", "--pod", "nobody", "--node", "worker-1", PDB_PROTECTS]),
+    ] {
+        let schema = json(&["schema", kind]);
+        let mut found = Vec::new();
+        violations(&schema, &schema, &json(args), "$", &mut found);
+        assert!(found.is_empty(), "{kind}: {found:#?}");
+    }
+}
