@@ -93,10 +93,28 @@ fn the_dump_is_a_path_or_the_pipe_or_the_variable_or_the_folder() {
     let variable = |it: &mut Command| {
         it.env("PREEMPT_AUDIT_DUMP", fs::canonicalize(NOTHING_HELPS).unwrap());
     };
-    assert!(explain(&|it| { it.arg("-"); }, &text).starts_with(verdict), "-");
+    assert!(
+        explain(
+            &|it| {
+                it.arg("-");
+            },
+            &text
+        )
+        .starts_with(verdict),
+        "-"
+    );
     assert!(explain(&|_| (), &text).starts_with(verdict), "the pipe");
     assert!(explain(&variable, b"").starts_with(verdict), "the variable, where the pipe is empty");
-    assert!(explain(&|it| { it.current_dir("fixtures/nothing-helps"); }, b"").starts_with(verdict), "the folder");
+    assert!(
+        explain(
+            &|it| {
+                it.current_dir("fixtures/nothing-helps");
+            },
+            b""
+        )
+        .starts_with(verdict),
+        "the folder"
+    );
 }
 
 #[test]
@@ -130,7 +148,8 @@ fn the_exit_status_says_what_it_is_asked_to_say() {
 
 #[test]
 fn a_release_is_read_as_people_write_it() {
-    let version = |text: &str| json(&["explain", "-o", "json", "--kube-version", text, NOTHING_HELPS])["scheduler"].clone();
+    let version =
+        |text: &str| json(&["explain", "-o", "json", "--kube-version", text, NOTHING_HELPS])["scheduler"].clone();
     assert_eq!(version("1.31.3")["version"], "1.31.3");
     assert_eq!(version("v1.31.3-gke.100")["version"], "1.31.3");
     assert_eq!(version("1.31.3")["versionFrom"], "flag");
@@ -190,7 +209,8 @@ fn a_node_s_story_tells_every_step() {
     let report = json(&["explain", "-o", "json", "--node", "worker-1", PDB_PROTECTS]);
     let steps = &report["pods"][0]["nodeSteps"];
     assert_eq!(steps["removed"].as_array().unwrap().len(), 2);
-    let stays: Vec<bool> = steps["putBack"].as_array().unwrap().iter().map(|it| it["stays"].as_bool().unwrap()).collect();
+    let stays: Vec<bool> =
+        steps["putBack"].as_array().unwrap().iter().map(|it| it["stays"].as_bool().unwrap()).collect();
     assert_eq!(stays, [true, false]);
     let text = out(&run(&["explain", "--node", "worker-1", PDB_PROTECTS]));
     assert!(text.contains("cpu 1900m others + 1900m its own + 1500m asked > 4"), "{text}");
@@ -207,10 +227,13 @@ fn names_from_a_dump_cannot_reach_the_terminal_raw() {
          "spec": {"containers": [{"name": "c\u{7}", "resources": {"requests": {"cpu": "2"}}}]},
          "status": {"phase": "Pending"}}]});
     fs::write(&path, dump.to_string()).unwrap();
-    for args in [&["explain"][..], &["explain", "--wide"], &["explain", "-o", "json"], &["explain", "--pod", "a/p\u{1b}"]] {
+    for args in
+        [&["explain"][..], &["explain", "--wide"], &["explain", "-o", "json"], &["explain", "--pod", "a/p\u{1b}"]]
+    {
         let output = run(&[args, &[path.to_str().unwrap()]].concat());
         for text in [out(&output), err(&output)] {
-            let raw = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            let raw =
+                |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
             assert!(!text.contains(raw), "{args:?}: {text:?}");
         }
     }
@@ -225,10 +248,18 @@ fn colour_is_for_terminals_unless_it_is_asked_for() {
         out(&command.stdin(Stdio::null()).output().unwrap()).contains('\u{1b}')
     };
     assert!(!painted(&|_| ()));
-    assert!(painted(&|it| { it.args(["--color", "always"]); }));
-    assert!(painted(&|it| { it.env("CLICOLOR_FORCE", "1"); }));
-    assert!(!painted(&|it| { it.env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1"); }));
-    assert!(!painted(&|it| { it.args(["--color", "never"]).env("CLICOLOR_FORCE", "1"); }));
+    assert!(painted(&|it| {
+        it.args(["--color", "always"]);
+    }));
+    assert!(painted(&|it| {
+        it.env("CLICOLOR_FORCE", "1");
+    }));
+    assert!(!painted(&|it| {
+        it.env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1");
+    }));
+    assert!(!painted(&|it| {
+        it.args(["--color", "never"]).env("CLICOLOR_FORCE", "1");
+    }));
 }
 
 #[cfg(unix)]
@@ -270,7 +301,8 @@ fn what_the_program_knows_by_heart_is_printed() {
 /// Holds a value against the part of JSON Schema that the program's schemas use.
 fn violations(schema: &Value, root: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
     if let Some(name) = schema["$ref"].as_str() {
-        let target = root.pointer(name.trim_start_matches('#')).unwrap_or_else(|| panic!("{name} is not in the schema"));
+        let target =
+            root.pointer(name.trim_start_matches('#')).unwrap_or_else(|| panic!("{name} is not in the schema"));
         return violations(target, root, value, place, found);
     }
     for variants in [&schema["anyOf"], &schema["oneOf"]].into_iter().filter_map(Value::as_array) {
@@ -332,8 +364,12 @@ fn violations(schema: &Value, root: &Value, value: &Value, place: &str, found: &
 
 #[test]
 fn every_report_keeps_to_its_schema() {
-    let mut fixtures: Vec<String> =
-        fs::read_dir("fixtures").unwrap().map(|it| it.unwrap().path()).filter(|it| it.is_dir()).map(|it| it.to_str().unwrap().to_owned()).collect();
+    let mut fixtures: Vec<String> = fs::read_dir("fixtures")
+        .unwrap()
+        .map(|it| it.unwrap().path())
+        .filter(|it| it.is_dir())
+        .map(|it| it.to_str().unwrap().to_owned())
+        .collect();
     fixtures.sort();
     let explain = json(&["schema", "explain"]);
     for fixture in &fixtures {

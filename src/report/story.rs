@@ -383,7 +383,13 @@ impl Story<'_, '_> {
             None => "equal in every criterion".to_owned(),
             Some(criterion) => self.lost(criterion, it, winner),
         });
-        TableRow::new(cells)
+        let row = TableRow::new(cells);
+        let possible = choice.outcomes.iter().any(|outcome| outcome.node == it.node);
+        if chosen || !possible {
+            return row;
+        }
+        let pods: Vec<PodId> = it.victims.iter().flat_map(|unit| unit.pods.iter().copied()).collect();
+        row.below(format!("victims there: {}", self.some_pods(&pods)))
     }
 
     fn lost(&self, criterion: Criterion, it: &Candidate, winner: &Candidate) -> String {
