@@ -1,6 +1,6 @@
 //! The compact cluster: what a dump says, whatever release reads it. Nothing here knows files, JSON or releases.
 //!
-//! Strings are [`Symbol`]s of one [`Symbols`] table; equal label maps share one [`LabelSetId`]; objects are numbered in
+//! Strings are symbols of one table (`symbols`); equal label maps share one id (`labels`); objects are numbered in
 //! canonical order (nodes by name, pods by namespace and name), so that an id compares as the object sorts.
 
 pub mod affinity;
