@@ -55,6 +55,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("load", &["comfy_table", "clap", "std::fs", "std::env", "Instant"]),
 ];
 
+/// Every source file but the scenarios, which are tests in files of their own.
 fn source_files() -> Vec<PathBuf> {
     fn walk(folder: &Path, into: &mut Vec<PathBuf>) {
         let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -62,7 +63,7 @@ fn source_files() -> Vec<PathBuf> {
         for path in entries {
             if path.is_dir() {
                 walk(&path, into);
-            } else if path.extension().is_some_and(|it| it == "rs") {
+            } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("scenarios.rs") {
                 into.push(path);
             }
         }

@@ -5,3 +5,6 @@ pub mod effects;
 pub mod help;
 pub mod node_story;
 pub mod numbers;
+
+#[cfg(test)]
+mod scenarios;

@@ -23,7 +23,7 @@ behaviors! {
             } else {
                 AtOnce
             }
-        }, proof "";
+        }, proof "scenario:victims_are_deleted_in_turn_then_at_once_then_all_but_the_last";
         /// When the nomination is written. Upstream: `generic_scheduler.go` up to 1.18, `schedule_one.go` since.
         nomination_write: NominationWrite {
             /// Before the victims are deleted.
@@ -40,7 +40,7 @@ behaviors! {
             } else {
                 AfterVictims
             }
-        }, proof "";
+        }, proof "scenario:the_nomination_is_written_before_the_victims_only_in_1_18";
         /// When pods of lower priority lose their nomination to the node. Upstream: `preemption.go` prepareCandidate,
         /// prepareCandidateAsync.
         lower_nominations: LowerNominations {
@@ -49,7 +49,7 @@ behaviors! {
             /// Before they are.
             BeforeVictims,
         } = |r, g| if r.since(19) && g.on(Gate::SchedulerAsyncPreemption) { BeforeVictims } else { AfterVictims },
-            proof "";
+            proof "scenario:lower_nominations_are_cleared_first_since_preemption_is_asynchronous";
         /// What becomes of a victim that is terminating already. Upstream: `preemption/executor.go`.
         terminating_victims: TerminatingVictims {
             /// It is deleted again.
@@ -59,6 +59,6 @@ behaviors! {
         } = |r, g| {
             let skipped = r.since(35) || r.minor == 34 && r.patch <= 1;
             if skipped && g.on(Gate::SchedulerAsyncPreemption) { LetBe } else { DeletedAgain }
-        }, proof "";
+        }, proof "scenario:terminating_victims_are_let_be_since_1_35";
     }
 }

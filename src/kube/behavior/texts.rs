@@ -23,7 +23,7 @@ behaviors! {
             /// `node(s) didn't match the requested node name`.
             NodeName,
         } = |r, _g| if r.since(21) { NodeName } else { Hostname },
-            proof "";
+            proof "scenario:another_node_name_was_called_a_hostname_up_to_1_20";
 
         /// How a node outside of the pod's node affinity is told. Upstream: `nodeaffinity/node_affinity.go`.
         node_affinity: NodeAffinityText {
@@ -139,7 +139,7 @@ behaviors! {
             /// `preemption: found a potential placement for pod on node NODE, preempting K victims`.
             FoundPlacement,
         } = |r, _g| if r.since(37) { FoundPlacement } else { Untold },
-            proof "";
+            proof "scenario:the_chosen_node_is_told_since_1_37";
 
         /// What the dry run says of a node without pods of lower priority. Upstream: `default_preemption.go`
         /// SelectVictimsOnNode.
@@ -163,7 +163,7 @@ behaviors! {
             ByUid,
         } = |r, _g| if r.since(29) { ByUid }
             else if r.since_patched(27, &[(23, 16), (24, 10), (25, 6), (26, 1)]) { ByAPod } else { ByName },
-            proof "";
+            proof "scenario:the_victims_event_names_the_preemptor_less_and_less";
 
         /// The DisruptionTarget condition on a victim. Upstream: `preemption.go` prepareCandidate.
         victim_condition: VictimCondition {
@@ -177,6 +177,6 @@ behaviors! {
             ByScheduler,
         } = |r, g| if !g.on(crate::kube::gates::Gate::PodDisruptionConditions) { None }
             else if r.since(27) { ByScheduler } else if r.since(26) { ByKubeScheduler } else { KubeSchedulerPreempting },
-            proof "";
+            proof "scenario:the_victims_condition_names_the_scheduler_since_1_27";
     }
 }
