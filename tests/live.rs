@@ -82,7 +82,7 @@ fn check(input: &dyn Fn(&Path) -> Option<std::path::PathBuf>) {
         let (Some((pod, want)), Some(path)) = (first_decision(&truth), input(folder)) else { continue };
         asked += 1;
         let release = text(&truth["release"]).trim_start_matches('v');
-        let problem = match explain(release, text(&pod["pod"]), &path) {
+        let problem = match explain(release, "", text(&pod["pod"]), &path) {
             Ok(got) => difference(pod, want, &got),
             Err(said) => Some(said),
         };

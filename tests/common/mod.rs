@@ -58,9 +58,10 @@ pub(crate) fn run(args: &[&str]) -> Output {
 }
 
 /// `explain -o json` for one pod: the pod's part of the report, or what the program said instead.
-pub(crate) fn explain(release: &str, pod: &str, path: &Path) -> Result<Value, String> {
+pub(crate) fn explain(release: &str, gates: &str, pod: &str, path: &Path) -> Result<Value, String> {
     let path = path.to_str().unwrap();
-    let output = run(&["explain", "--kube-version", release, "-o", "json", "--pod", pod, path]);
+    let output =
+        run(&["explain", "--kube-version", release, "--feature-gates", gates, "-o", "json", "--pod", pod, path]);
     let report: Value = serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("{error}, exit {:?}: {}", output.status, String::from_utf8_lossy(&output.stderr)))?;
     Ok(report["pods"][0].clone())
