@@ -18,58 +18,58 @@ pub(super) struct RawNode<'a> {
     #[serde(borrow, default)]
     pub(super) metadata: Option<Meta<'a>>,
     #[serde(borrow, default)]
-    spec: Option<RawNodeSpec<'a>>,
+    pub(super) spec: Option<RawNodeSpec<'a>>,
     #[serde(borrow, default)]
-    status: Option<RawNodeStatus<'a>>,
+    pub(super) status: Option<RawNodeStatus<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawNodeSpec<'a> {
+pub(super) struct RawNodeSpec<'a> {
     #[serde(borrow, default)]
-    taints: Option<Vec<RawTaint<'a>>>,
+    pub(super) taints: Option<Vec<RawTaint<'a>>>,
     #[serde(default)]
-    unschedulable: Option<bool>,
+    pub(super) unschedulable: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
-struct RawTaint<'a> {
+pub(super) struct RawTaint<'a> {
     #[serde(borrow, default)]
-    key: Option<Text<'a>>,
+    pub(super) key: Option<Text<'a>>,
     #[serde(borrow, default)]
-    value: Option<Text<'a>>,
+    pub(super) value: Option<Text<'a>>,
     #[serde(borrow, default)]
-    effect: Option<Text<'a>>,
+    pub(super) effect: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawNodeStatus<'a> {
+pub(super) struct RawNodeStatus<'a> {
     #[serde(borrow, default)]
-    capacity: Option<Pairs<'a, Quantity>>,
+    pub(super) capacity: Option<Pairs<'a, Quantity>>,
     #[serde(borrow, default)]
-    allocatable: Option<Pairs<'a, Quantity>>,
+    pub(super) allocatable: Option<Pairs<'a, Quantity>>,
     #[serde(borrow, default)]
-    declared_features: Option<Vec<Text<'a>>>,
+    pub(super) declared_features: Option<Vec<Text<'a>>>,
     #[serde(borrow, default)]
-    node_info: Option<RawNodeInfo<'a>>,
+    pub(super) node_info: Option<RawNodeInfo<'a>>,
     #[serde(default)]
-    conditions: Option<Vec<RawNodeCondition>>,
+    pub(super) conditions: Option<Vec<RawNodeCondition>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawNodeInfo<'a> {
+pub(super) struct RawNodeInfo<'a> {
     #[serde(borrow, default)]
-    kubelet_version: Option<Text<'a>>,
+    pub(super) kubelet_version: Option<Text<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawNodeCondition {
+pub(super) struct RawNodeCondition {
     #[serde(default)]
-    last_heartbeat_time: Option<Time>,
+    pub(super) last_heartbeat_time: Option<Time>,
     #[serde(default)]
-    last_transition_time: Option<Time>,
+    pub(super) last_transition_time: Option<Time>,
 }
 
 impl RawNode<'_> {

@@ -120,7 +120,7 @@ struct RawPort<'a> {
 #[serde(rename_all = "camelCase")]
 struct RawMount {
     #[serde(default)]
-    bind_mount_options: Option<serde::de::IgnoredAny>,
+    bind_mount_options: Option<Vec<serde::de::IgnoredAny>>,
 }
 
 /// `v1.Affinity`; preferred terms only score.
@@ -448,7 +448,7 @@ impl RawPodSpec<'_> {
             user_namespaces_host_network: self.host_network == Some(true) && self.host_users == Some(false),
             volume_bind_mount_options: mounting
                 .flat_map(|it| it.volume_mounts.iter().flatten())
-                .any(|mount| mount.bind_mount_options.is_some()),
+                .any(|mount| mount.bind_mount_options.as_ref().is_some_and(|options| !options.is_empty())),
         }
     }
 }
@@ -490,3 +490,6 @@ impl RawResourceClaim<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod typed;

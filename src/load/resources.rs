@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct RawResources<'a> {
     #[serde(borrow, default)]
-    requests: Option<Pairs<'a, Quantity>>,
+    pub(super) requests: Option<Pairs<'a, Quantity>>,
     #[serde(borrow, default)]
-    limits: Option<Pairs<'a, Quantity>>,
+    pub(super) limits: Option<Pairs<'a, Quantity>>,
 }
 
 /// Whether the API server has filled in an object's defaults. What it stored counts as it is: even a limit without a request,

@@ -156,3 +156,6 @@ impl RawPodVolume<'_> {
         })
     }
 }
+
+#[cfg(test)]
+pub(super) mod typed;

@@ -3,7 +3,7 @@
 mod damage;
 mod defaults;
 mod layouts;
-mod sample;
+pub(super) mod sample;
 
 use super::*;
 use crate::model::cluster::{Cluster, Origin};

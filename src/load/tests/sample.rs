@@ -44,7 +44,7 @@ fn small_pod(number: u64) -> Value {
 }
 
 /// A pod with every field that the loader reads.
-pub(super) fn full_pod() -> Value {
+pub(in crate::load) fn full_pod() -> Value {
     let term = |key: &str| {
         json!({"topologyKey": key, "namespaces": ["red", "blue"], "matchLabelKeys": ["tier"], "mismatchLabelKeys": ["app", "none"],
             "namespaceSelector": {"matchLabels": {"team": "a"}},
@@ -105,7 +105,7 @@ pub(super) fn full_pod() -> Value {
             "containers": [
                 {"name": "main", "image": "i", "restartPolicyRules": [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}],
                  "ports": [{"containerPort": 8080, "hostPort": 80, "hostIP": "10.0.0.1", "protocol": "UDP"}, {"containerPort": 9090}],
-                 "volumeMounts": [{"name": "data", "mountPath": "/d"}],
+                 "volumeMounts": [{"name": "data", "mountPath": "/d", "bindMountOptions": ["noexec"]}],
                  "resources": {"requests": {"cpu": "1500m", "memory": "1Gi", "nvidia.com/gpu": "1", "ephemeral-storage": "1G", "example": "3"},
                                "limits": {"memory": "2Gi", "hugepages-2Mi": "2Mi"}}},
                 {"name": "bare"}],
@@ -131,7 +131,7 @@ pub(super) fn full_pod() -> Value {
 }
 
 /// A node with every field that the loader reads.
-pub(super) fn full_node() -> Value {
+pub(in crate::load) fn full_node() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": "big", "uid": "uid-big", "resourceVersion": "5", "creationTimestamp": "2026-05-01T00:00:00Z",
