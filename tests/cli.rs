@@ -161,6 +161,27 @@ fn a_release_is_read_as_people_write_it() {
 }
 
 #[test]
+fn the_scheduler_s_own_pod_tells_its_release_and_its_gates() {
+    let scratch = Scratch::new("cli-scheduler-pod");
+    let path = scratch.path("dump.json");
+    let scheduler = serde_json::json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"namespace": "kube-system", "name": "kube-scheduler-cp"},
+        "spec": {"nodeName": "cp", "containers": [{"name": "kube-scheduler",
+            "image": "registry.k8s.io/kube-scheduler:v1.35.2",
+            "command": ["kube-scheduler", "--feature-gates=TaintTolerationComparisonOperators=true", "--config=/etc/s.yaml"]}]},
+        "status": {"phase": "Running"}});
+    fs::write(&path, scheduler.to_string()).unwrap();
+    let dump = path.to_str().unwrap();
+    let told = json(&["explain", "-o", "json", dump])["scheduler"].clone();
+    assert_eq!(told["version"], "1.35.2");
+    let assumptions = told["assumptions"].to_string();
+    assert!(assumptions.contains("TaintTolerationComparisonOperators=true"), "{assumptions}");
+    assert!(assumptions.contains("/etc/s.yaml"), "{assumptions}");
+    let asked = json(&["explain", "-o", "json", "--kube-version", "1.30", dump])["scheduler"].clone();
+    assert_eq!(asked["version"], "1.30.14");
+}
+
+#[test]
 fn where_patches_differ_both_answers_are_given() {
     let report = json(&["explain", "-o", "json", "--kube-version", "1.31", "fixtures/hidden-victim"]);
     let pod = &report["pods"][0];

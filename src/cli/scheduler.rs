@@ -4,11 +4,12 @@ use super::args::SchedulerArgs;
 use super::failure::Failure;
 use super::input::Input;
 use crate::kube::behavior::Behavior;
-use crate::kube::detect::{self, Source};
+use crate::kube::detect::{self, SchedulerContainer, Source};
 use crate::kube::gates::{GateNote, Gates};
 use crate::kube::profile::Profile;
 use crate::kube::release::{NEWEST_MINOR, OLDEST_MINOR, Release, Version, VersionError, VersionNote};
 use crate::load::scheduler_config::SchedulerConfig;
+use crate::load::schedulers;
 use crate::model::symbols::Symbols;
 use crate::report::json::VersionFrom;
 use std::path::Path;
@@ -48,6 +49,26 @@ impl Settings {
         Ok(Settings { config, gates: args.feature_gates.clone().unwrap_or_default() })
     }
 
+    /// Takes over what the dump's scheduler was started with, where nothing else is given.
+    fn take(&mut self, args: &SchedulerArgs, container: &SchedulerContainer, assumptions: &mut Vec<String>) {
+        let asked = args.feature_gates.is_some() || args.kube_version != "auto";
+        if let (false, Some(gates)) = (asked, &container.feature_gates) {
+            assumptions.push(format!("the feature gates of kube-scheduler's pod: {gates}"));
+            self.gates.clone_from(gates);
+        }
+        if let (None, Some(path)) = (&args.scheduler_config, &container.config_path) {
+            assumptions.push(format!(
+                "the default configuration, for the dump does not hold the scheduler's {path}: give it with --scheduler-config"
+            ));
+        }
+        if let Some(emulated) = container.emulated_version {
+            assumptions.push(format!("the scheduler emulates {}, which is not computed", emulated.release));
+        }
+        for flag in &container.other_flags {
+            assumptions.push(format!("the scheduler's {flag} is not computed"));
+        }
+    }
+
     /// The scheduler of a release with these settings.
     pub(crate) fn at(&self, release: Release, symbols: &mut Symbols) -> Result<Scheduler, Failure> {
         let (gates, notes) = Gates::parse(release, &self.gates);
@@ -80,8 +101,12 @@ impl Settings {
 
 /// Resolves what the arguments and the dump say.
 pub(crate) fn resolve(args: &SchedulerArgs, input: &mut Input) -> Result<Scheduler, Failure> {
-    let settings = Settings::read(args)?;
-    let Chosen { version, from, source, mut assumptions } = choose(args, input)?;
+    let mut settings = Settings::read(args)?;
+    let found = schedulers::schedulers(&input.files, &input.loaded.cluster);
+    let Chosen { version, from, source, mut assumptions } = choose(args, input, &found)?;
+    if let Some(container) = found.first() {
+        settings.take(args, container, &mut assumptions);
+    }
     let symbols = &mut input.loaded.cluster.symbols;
     let mut scheduler = settings.at(version.release, symbols)?;
     if !version.is_exact() {
@@ -108,14 +133,15 @@ struct Chosen {
     assumptions: Vec<String>,
 }
 
-fn choose(args: &SchedulerArgs, input: &Input) -> Result<Chosen, Failure> {
+fn choose(args: &SchedulerArgs, input: &Input, schedulers: &[SchedulerContainer]) -> Result<Chosen, Failure> {
     if args.kube_version != "auto" {
         let version = parse(&args.kube_version)?;
         return Ok(Chosen { version, from: VersionFrom::Flag, source: "as asked".to_owned(), assumptions: Vec::new() });
     }
     let cluster = &input.loaded.cluster;
     let kubelets = cluster.nodes.iter().filter_map(|it| it.kubelet_version).map(|it| cluster.text(it));
-    let found = detect::version([], input.loaded.server_version.as_deref(), kubelets);
+    let pods = schedulers.iter().filter_map(|it| it.version);
+    let found = detect::version(pods, input.loaded.server_version.as_deref(), kubelets);
     let mut assumptions = Vec::new();
     let (from, source) = match found.source {
         Source::SchedulerPod => (VersionFrom::Dump, "from kube-scheduler's pod"),

@@ -25,6 +25,7 @@ mod primitive;
 mod remap;
 mod resources;
 pub mod scheduler_config;
+pub mod schedulers;
 mod selectors;
 mod storage;
 mod tables;
