@@ -1,6 +1,8 @@
 //! A short, repeatable run of what the fuzz targets do at length: dumps that were damaged in every way never make the
 //! program panic, take more memory than allowed, or answer what cannot be.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 #[path = "common/export.rs"]
