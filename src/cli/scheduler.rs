@@ -12,6 +12,7 @@ use crate::load::scheduler_config::SchedulerConfig;
 use crate::load::schedulers;
 use crate::model::symbols::Symbols;
 use crate::report::json::VersionFrom;
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub(crate) struct Scheduler {
 
 /// What does not depend on the release.
 pub(crate) struct Settings {
-    config: Option<SchedulerConfig>,
+    config: Option<ConfigFile>,
     gates: String,
 }
 
@@ -79,7 +80,8 @@ impl Settings {
         let mut foreign = Vec::new();
         let profiles = match &self.config {
             None => vec![Arc::new(Profile::default_for(release, &gates))],
-            Some(config) => {
+            Some(file) => {
+                let config = file.as_read_by(release, &mut assumptions)?;
                 let resolved = config.resolve(release, &gates, symbols).map_err(Failure::of_problems)?;
                 assumptions.extend(resolved.notes.into_iter().map(|it| it.message));
                 foreign.extend(resolved.profiles.iter().flat_map(|it| it.foreign.iter().cloned()));
@@ -175,10 +177,50 @@ pub(crate) fn parse(text: &str) -> Result<Version, Failure> {
     })
 }
 
-fn read_config(path: &Path) -> Result<SchedulerConfig, Failure> {
+/// A configuration and the text it was read from.
+struct ConfigFile {
+    name: String,
+    text: String,
+    config: SchedulerConfig,
+}
+
+impl ConfigFile {
+    /// The configuration in the newest version that the release reads: one written in a later version is taken as if it
+    /// were written in that, and it is said.
+    fn as_read_by(&self, release: Release, assumptions: &mut Vec<String>) -> Result<Cow<'_, SchedulerConfig>, Failure> {
+        const GROUP: &str = "kubescheduler.config.k8s.io/";
+        let written = self.config.version.name();
+        let readable = match release.minor {
+            ..19 => "v1alpha2",
+            19..22 => "v1beta1",
+            22 => "v1beta2",
+            23..25 => "v1beta3",
+            25.. => "v1",
+        };
+        if self.config.version.is_read_by(release) || written != "v1" {
+            return Ok(Cow::Borrowed(&self.config));
+        }
+        assumptions.push(format!(
+            "a scheduler of {release} does not read {written} configurations: this one is taken as if it were {readable}"
+        ));
+        let mut text = String::new();
+        for (at, part) in self.text.split(&format!("{GROUP}{written}")).enumerate() {
+            if at > 0 {
+                // A longer version, such as v1beta3, begins with the same letters.
+                let longer = part.starts_with(|next: char| next.is_ascii_alphanumeric());
+                text = format!("{text}{GROUP}{}", if longer { written } else { readable });
+            }
+            text += part;
+        }
+        SchedulerConfig::read(&self.name, &text).map(Cow::Owned).map_err(Failure::of_problems)
+    }
+}
+
+fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Failure::new(format!("cannot read `{name}`: {error}")))?;
-    SchedulerConfig::read(&name, &text).map_err(Failure::of_problems)
+    let config = SchedulerConfig::read(&name, &text).map_err(Failure::of_problems)?;
+    Ok(ConfigFile { name, text, config })
 }
 
 fn note_text(note: VersionNote, version: Version, differs: bool) -> Option<String> {

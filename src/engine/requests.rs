@@ -442,7 +442,9 @@ mod tests {
     fn the_largest_init_container_counts_where_it_is_more_than_the_containers() {
         let parts = pod(vec![container("cpu=1"), container("cpu=1")], vec![container("cpu=3"), container("cpu=1")]);
         assert_eq!(incoming(&parts, &behavior(18)).milli_cpu, 3000);
-        assert_eq!(milli_cpu_on_node(&parts, 18), 2000, "1.18 forgets init containers on nodes");
+        let early = Release::new(18, 2);
+        let early = RequestsBehavior::of(early, &Gates::defaults(early));
+        assert_eq!(footprint(&parts, &early).milli_cpu, 2000, "1.18.2 forgets init containers on nodes");
         assert_eq!(milli_cpu_on_node(&parts, 19), 3000);
     }
 

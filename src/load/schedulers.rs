@@ -58,7 +58,8 @@ mod tests {
                 "spec":{{"containers":[{{"name":"c","image":"{image}","command":["kube-scheduler","--feature-gates=A=true"]}}]}}}}"#
             )
         };
-        let text = format!("{}\n{}", pod("web", "web:1"), pod("kube-scheduler-cp", "registry.k8s.io/kube-scheduler:v1.29.3"));
+        let text =
+            format!("{}\n{}", pod("web", "web:1"), pod("kube-scheduler-cp", "registry.k8s.io/kube-scheduler:v1.29.3"));
         let files = FileTable::from_bytes(vec![("dump.json".to_owned(), text.into_bytes())]);
         let found = schedulers(&files, &crate::load::load(&files).cluster);
         assert_eq!(found.len(), 1);

@@ -87,7 +87,7 @@ mod tests {
     fn ports_of_sidecars_count_from_1_34_on() {
         let sidecar = r#"spec.initContainers:[{"name":"s","restartPolicy":"Always","ports":[{"containerPort":80,"hostPort":80}]}]"#;
         let text = format!("node a\npod x on=a {sidecar}\nwant w port=80");
-        check(33, &text, "fits a");
+        check(32, &text, "fits a");
         check(34, &text, "no candidates");
     }
 

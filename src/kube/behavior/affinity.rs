@@ -52,7 +52,7 @@ behaviors! {
             /// The incoming pod's rejects it; all anti-affinity of an existing pod with one counts as absent.
             Rejects,
         } = |r, _g| if r.since(19) { Rejects } else { Faults },
-            proof "test:unparsable_selector";
+            proof "scenario:unparsable_selector";
         /// Whether a pod that no term concerns skips the plugin: terms of nominated pods are not looked at then.
         /// Upstream: `interpodaffinity/filtering.go` PreFilter.
         skip: AffinitySkip {

@@ -57,7 +57,7 @@ behaviors! {
             /// The scheduler crashes.
             Panics,
         } = |r, _g| if r.since(19) && !r.since(24) { Panics } else { Made },
-            proof "test:nominated_outside";
+            proof "scenario:nominated_outside";
         /// What an empty selector (`{}`) counts. Upstream: `podtopologyspread/common.go` countPodsMatchSelector.
         empty_selector: SpreadEmptySelector {
             /// Every pod of the namespace.
