@@ -1,13 +1,22 @@
-//! Loading, beside a plain reading of the same bytes in the same run: `cargo bench --bench load -- cluster.json`.
+//! Loading a dump, and explaining one pending pod of it, beside a plain reading of the same bytes in the same run:
+//! `cargo bench --bench load -- cluster.json`.
 //!
 //! The ratio is what counts: seconds are the machine's. Without a file a small dump is made up.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
+use preempt_audit::engine::cycle;
+use preempt_audit::engine::framework::PodCycle;
+use preempt_audit::engine::snapshot::Snapshot;
+use preempt_audit::kube::behavior::Behavior;
+use preempt_audit::kube::gates::Gates;
+use preempt_audit::kube::profile::Profile;
+use preempt_audit::kube::release::Release;
 use preempt_audit::load;
 use preempt_audit::source::files::FileTable;
 use serde::de::IgnoredAny;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,15 +30,16 @@ fn main() {
     // The first reading brings the pages in.
     skim(&files);
     let before = private_bytes();
-    let (mut skims, mut loads, mut objects) = (Vec::new(), Vec::new(), 0);
+    let (mut skims, mut loads, mut explains, mut objects) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for _ in 0..3 {
         skims.push(time(|| skim(&files)));
         loads.push(time(|| {
             let loaded = load::load(&files);
             objects = loaded.cluster.nodes.len() + loaded.cluster.pods.len();
         }));
+        explains.push(time(|| explain_one(&files)));
     }
-    let (skim, load) = (best(&skims), best(&loads));
+    let (skim, load, explain) = (best(&skims), best(&loads), best(&explains));
     println!("skim, one core: {:.3} s wall, {:.3} s cpu", skim.0.as_secs_f64(), skim.1.as_secs_f64());
     println!(
         "load:           {:.3} s wall, {:.3} s cpu, {objects} nodes and pods",
@@ -37,7 +47,9 @@ fn main() {
         load.1.as_secs_f64()
     );
     println!("ratio:          {:.2} wall, {:.2} cpu", ratio(load.0, skim.0), ratio(load.1, skim.1));
-    let peak = watched(|| drop(load::load(&files)));
+    println!("explain one pod: {:.3} s wall, {:.3} s cpu", explain.0.as_secs_f64(), explain.1.as_secs_f64());
+    println!("ratio:          {:.2} wall, {:.2} cpu", ratio(explain.0, skim.0), ratio(explain.1, skim.1));
+    let peak = watched(|| explain_one(&files));
     match before.zip(peak) {
         Some((before, peak)) => println!("private memory: {:.0} MB at most, {:.0} MB before", mb(peak), mb(before)),
         None => println!("private memory: not known on this system"),
@@ -73,6 +85,19 @@ fn skim(files: &FileTable) {
                 break;
             }
         }
+    }
+}
+
+/// Everything that `explain` computes for the first pending pod, printing left out.
+fn explain_one(files: &FileTable) {
+    let cluster = load::load(files).cluster;
+    let release = Release::newest();
+    let gates = Gates::defaults(release);
+    let snapshot = Snapshot::new(Arc::new(cluster), Arc::new(Behavior::of(release, &gates)));
+    let profile = Profile::default_for(release, &gates);
+    let pending = snapshot.cluster.pod_range().find(|pod| snapshot.cluster.pod(*pod).node_name.is_none());
+    if let Some(pod) = pending {
+        std::hint::black_box(cycle::schedule(&PodCycle { snapshot: &snapshot, pod, profile: &profile }));
     }
 }
 

@@ -166,6 +166,38 @@ fn storage_in_every_state_is_exact() {
     hold_all(&cases("tests/conformance/storage/cases.ndjson.gz"), "tests/conformance/storage", 150);
 }
 
+/// Where only a sample of the nodes is dry-run: every node that 1,000 runs of the scheduler nominated is among the outcomes,
+/// and those that took most of the runs have a share that the draws allow.
+#[test]
+fn every_nomination_drawn_from_a_sample_is_among_the_outcomes() {
+    let cases = cases("tests/conformance/sampled/cases.ndjson.gz");
+    let mut drawn_nodes = 0;
+    for (release, expected) in releases("tests/conformance/sampled") {
+        for case in &cases {
+            let got = answers(case, release, |_| ()).unwrap();
+            for want in expected[&case.id]["results"].as_array().unwrap() {
+                let Some(sampled) = want["sampled"].as_object() else { continue };
+                let pod = want["pod"].as_str().unwrap();
+                let outcomes = got[pod]["nominated"]["outcomes"].as_array().unwrap();
+                let share = |node: &str| {
+                    let outcome = outcomes.iter().find(|it| it["node"] == node);
+                    outcome.unwrap_or_else(|| panic!("{} {pod}: {node} is not among the outcomes", case.id))["share"]
+                        .clone()
+                };
+                for (node, draws) in sampled {
+                    let (share, draws) = (share(node).as_f64().unwrap(), draws.as_f64().unwrap() / 1000.0);
+                    assert!((0.0..=1.0).contains(&share), "{} {pod}: {node} has a share of {share}", case.id);
+                    assert!((draws < 0.999) || share > 0.9, "{} {pod}: {node} always, got {share}", case.id);
+                    drawn_nodes += 1;
+                }
+                let total: f64 = outcomes.iter().map(|it| it["share"].as_f64().unwrap()).sum();
+                assert!((total - 1.0).abs() < 1e-6, "{} {pod}: the shares sum to {total}", case.id);
+            }
+        }
+    }
+    assert!(drawn_nodes > 100, "only {drawn_nodes} drawn nodes were looked at");
+}
+
 /// Everything there is to prove a field with: cases, and decisions by release.
 struct Evidence {
     cases: BTreeMap<String, Case>,

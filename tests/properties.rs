@@ -8,6 +8,7 @@ mod common;
 use common::ndjson;
 use preempt_audit::engine::cycle;
 use preempt_audit::engine::framework::PodCycle;
+use preempt_audit::engine::outcome::Candidate;
 use preempt_audit::engine::snapshot::Snapshot;
 use preempt_audit::kube::behavior::Behavior;
 use preempt_audit::kube::gates::Gates;
@@ -45,6 +46,20 @@ fn answers(case: &Value, dump: &Value) -> Vec<Value> {
         serde_json::to_value(View { cycle, outcome: &outcome }.report()).unwrap()
     };
     case["pods"].as_array().unwrap().iter().map(answer).collect()
+}
+
+/// Runs something on the cycle of each pod of a case.
+fn with_snapshot(case: &Value, mut run: impl FnMut(&PodCycle<'_>)) {
+    let bytes = serde_json::to_vec(&case["dump"]).unwrap();
+    let loaded = load::load(&FileTable::from_bytes(vec![("dump.json".to_owned(), bytes)]));
+    let gates = Gates::defaults(release());
+    let snapshot = Snapshot::new(Arc::new(loaded.cluster), Arc::new(Behavior::of(release(), &gates)));
+    let profile = Profile::default_for(release(), &gates);
+    for name in case["pods"].as_array().unwrap() {
+        let (namespace, pod) = name.as_str().unwrap().split_once('/').unwrap();
+        let pod = snapshot.cluster.find_pod(namespace, pod).unwrap();
+        run(&PodCycle { snapshot: &snapshot, pod, profile: &profile });
+    }
 }
 
 fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
@@ -87,6 +102,28 @@ fn every_victim_has_a_lower_priority_than_the_preemptor() {
         }
     }
     assert!(victims > 500, "only {victims} victims were looked at");
+}
+
+#[test]
+fn a_traced_dry_run_ends_as_the_untraced_one() {
+    let mut traced = 0;
+    for case in cases() {
+        with_snapshot(&case, |cycle| {
+            let outcome = cycle::schedule(cycle);
+            let preemption = outcome.post_filter.as_ref().and_then(|it| it.preemption.as_ref());
+            for candidate in preemption.iter().flat_map(|it| &it.candidates) {
+                let Some(Ok(again)) = cycle::trace(cycle, candidate.node).result else {
+                    panic!("{}: a traced candidate is none", case["id"]);
+                };
+                let victims = |it: &Candidate| it.victims.iter().map(|it| it.pods.clone()).collect::<Vec<_>>();
+                assert_eq!(victims(&again), victims(candidate), "{}", case["id"]);
+                assert_eq!(again.pdb_violations, candidate.pdb_violations, "{}", case["id"]);
+                assert_eq!(again.reprieved, candidate.reprieved, "{}", case["id"]);
+                traced += 1;
+            }
+        });
+    }
+    assert!(traced > 500, "only {traced} dry runs were traced");
 }
 
 /// Volumes, spread and host ports are left out: there upstream's dry run forgets what another pod still holds, and so
