@@ -410,3 +410,22 @@ fn every_report_keeps_to_its_schema() {
         assert!(found.is_empty(), "{kind}: {found:#?}");
     }
 }
+
+#[test]
+fn an_extender_leaves_the_pods_it_cares_for_undetermined() {
+    let scratch = common::Scratch::new("extender");
+    let answer = |managed: &str| {
+        let config = format!(
+            "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n\
+             extenders:\n- urlPrefix: http://x\n  filterVerb: filter\n{managed}"
+        );
+        let path = scratch.path("config.yaml");
+        std::fs::write(&path, config).unwrap();
+        let args =
+            ["explain", "-o", "json", "--scheduler-config", path.to_str().unwrap(), "--all-pending", "fixtures/fits"];
+        let report: serde_json::Value = serde_json::from_slice(&common::run(&args).stdout).unwrap();
+        report["pods"][0]["certainty"]["level"].clone()
+    };
+    assert_eq!(answer(""), "undetermined");
+    assert_eq!(answer("  managedResources:\n  - name: example.com/gpu\n"), "certain");
+}

@@ -10,6 +10,7 @@ use crate::kube::plugin::Plugin;
 use crate::kube::profile::Profile;
 use crate::model::cluster::{Cluster, Coverage, CoverageState, Kind};
 use crate::model::id::PodId;
+use crate::model::resources::ResourceName;
 use crate::report::json::OtherPatch;
 use crate::report::view::View;
 use rayon::prelude::*;
@@ -77,11 +78,28 @@ impl<'a> Desk<'a> {
         let mut outcome = cycle::schedule(&self.cycle(pod));
         if outcome.is_failure() || matches!(outcome.disposition, Disposition::Feasible(_)) {
             outcome.gaps.extend(gaps_of_lists(self.cluster()));
-            if !outcome.gaps.is_empty() || !self.scheduler.foreign.is_empty() {
+            if !outcome.gaps.is_empty() || !self.scheduler.foreign.is_empty() || self.is_extended(pod) {
                 outcome.certainty = Certainty::Undetermined;
             }
         }
         outcome
+    }
+
+    /// Whether an extender that filters or preempts is interested in the pod. Upstream: `extender.go` IsInterested.
+    fn is_extended(&self, pod: PodId) -> bool {
+        let cluster = self.cluster();
+        let parts = &cluster.pod(pod).requests;
+        let asks = |name: &String| {
+            let lists = parts.containers.iter().chain(&parts.init_containers).flat_map(|it| &it.requests);
+            lists.into_iter().any(|(resource, _)| match resource {
+                ResourceName::Scalar(id) | ResourceName::HugePages(id) => cluster.resource_name(*id) == name,
+                ResourceName::Cpu => name == "cpu",
+                ResourceName::Memory => name == "memory",
+                ResourceName::EphemeralStorage => name == "ephemeral-storage",
+                ResourceName::Pods => false,
+            })
+        };
+        self.scheduler.extenders.iter().any(|managed| managed.is_empty() || managed.iter().any(asks))
     }
 
     /// An outcome with names.

@@ -33,6 +33,8 @@ pub(crate) struct Scheduler {
     pub(crate) assumptions: Vec<String>,
     /// Plugins that are not computed: every answer may be wrong.
     pub(crate) foreign: Vec<String>,
+    /// For each extender that filters or preempts, the resources it looks after; none is every pod's.
+    pub(crate) extenders: Vec<Vec<String>>,
     /// The oldest patch that may be meant, where it behaves otherwise.
     pub(crate) oldest: Option<Box<Scheduler>>,
 }
@@ -78,10 +80,14 @@ impl Settings {
         }
         let mut assumptions: Vec<String> = notes.iter().map(GateNote::text).collect();
         let mut foreign = Vec::new();
+        let mut extenders = Vec::new();
         let profiles = match &self.config {
             None => vec![Arc::new(Profile::default_for(release, &gates))],
             Some(file) => {
                 let config = file.as_read_by(release, &mut assumptions)?;
+                let decides =
+                    config.extenders.iter().filter(|it| it.filter_verb.is_some() || it.preempt_verb.is_some());
+                extenders.extend(decides.map(|it| it.managed_resources.clone()));
                 let resolved = config.resolve(release, &gates, symbols).map_err(Failure::of_problems)?;
                 assumptions.extend(resolved.notes.into_iter().map(|it| it.message));
                 foreign.extend(resolved.profiles.iter().flat_map(|it| it.foreign.iter().cloned()));
@@ -96,6 +102,7 @@ impl Settings {
             profiles,
             assumptions,
             foreign,
+            extenders,
             oldest: None,
         })
     }
