@@ -30,27 +30,9 @@ fn cases() -> Vec<Value> {
     all.into_iter().filter(|case| case.get("config").is_none()).step_by(3).collect()
 }
 
-/// The answers of a case whose dump is this one, as the JSON report has them.
-fn answers(case: &Value, dump: &Value) -> Vec<Value> {
+/// Runs something on the cycle of each pod of a case, on this dump.
+fn for_each_pod(case: &Value, dump: &Value, mut run: impl FnMut(&PodCycle<'_>)) {
     let bytes = serde_json::to_vec(dump).unwrap();
-    let loaded = load::load(&FileTable::from_bytes(vec![("dump.json".to_owned(), bytes)]));
-    let gates = Gates::defaults(release());
-    let behavior = Arc::new(Behavior::of(release(), &gates));
-    let snapshot = Snapshot::new(Arc::new(loaded.cluster), behavior);
-    let profile = Profile::default_for(release(), &gates);
-    let answer = |name: &Value| {
-        let (namespace, pod) = name.as_str().unwrap().split_once('/').unwrap();
-        let pod = snapshot.cluster.find_pod(namespace, pod).unwrap();
-        let cycle = PodCycle { snapshot: &snapshot, pod, profile: &profile };
-        let outcome = cycle::schedule(&cycle);
-        serde_json::to_value(View { cycle, outcome: &outcome }.report()).unwrap()
-    };
-    case["pods"].as_array().unwrap().iter().map(answer).collect()
-}
-
-/// Runs something on the cycle of each pod of a case.
-fn with_snapshot(case: &Value, mut run: impl FnMut(&PodCycle<'_>)) {
-    let bytes = serde_json::to_vec(&case["dump"]).unwrap();
     let loaded = load::load(&FileTable::from_bytes(vec![("dump.json".to_owned(), bytes)]));
     let gates = Gates::defaults(release());
     let snapshot = Snapshot::new(Arc::new(loaded.cluster), Arc::new(Behavior::of(release(), &gates)));
@@ -60,6 +42,16 @@ fn with_snapshot(case: &Value, mut run: impl FnMut(&PodCycle<'_>)) {
         let pod = snapshot.cluster.find_pod(namespace, pod).unwrap();
         run(&PodCycle { snapshot: &snapshot, pod, profile: &profile });
     }
+}
+
+/// The answers of a case whose dump is this one, as the JSON report has them.
+fn answers(case: &Value, dump: &Value) -> Vec<Value> {
+    let mut answers = Vec::new();
+    for_each_pod(case, dump, |cycle| {
+        let outcome = cycle::schedule(cycle);
+        answers.push(serde_json::to_value(View { cycle: *cycle, outcome: &outcome }.report()).unwrap());
+    });
+    answers
 }
 
 fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
@@ -108,7 +100,7 @@ fn every_victim_has_a_lower_priority_than_the_preemptor() {
 fn a_traced_dry_run_ends_as_the_untraced_one() {
     let mut traced = 0;
     for case in cases() {
-        with_snapshot(&case, |cycle| {
+        for_each_pod(&case, &case["dump"], |cycle| {
             let outcome = cycle::schedule(cycle);
             let preemption = outcome.post_filter.as_ref().and_then(|it| it.preemption.as_ref());
             for candidate in preemption.iter().flat_map(|it| &it.candidates) {
