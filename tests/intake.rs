@@ -33,6 +33,9 @@ fn read_paths(paths: &[PathBuf]) -> (Loaded, Vec<Problem>) {
 fn loaded(table: &FileTable, mut problems: Vec<Problem>) -> (Loaded, Vec<Problem>) {
     let mut loaded = load::load(table);
     problems.append(&mut loaded.problems);
+    for problem in &problems {
+        assert!(problem.path.is_some() && problem.help.is_some(), "without place or remedy: {problem:?}");
+    }
     (loaded, problems)
 }
 

@@ -1,6 +1,6 @@
 //! What the program knows by heart: `explain-code`, `schema`, `completions`.
 
-use super::args::{Cli, ReportKind};
+use super::args::{Cli, ReportKind, When};
 use super::exit::Exit;
 use super::failure::Failure;
 use super::io::Io;
@@ -20,7 +20,14 @@ pub(crate) fn explain_code(code: Option<&str>, io: &mut Io<'_>) -> Result<Exit, 
         return Err(Failure::new(format!("there is no problem code `{asked}`")).help("`explain-code` alone lists all"));
     };
     let explanation: Vec<&str> = code.explanation().lines().map(str::trim).collect();
-    io.print(&format!("{} ({}): {}\n\n{}\n", code.text(), code.severity(), code.title(), explanation.join("\n")))?;
+    let mut page = io.page(When::Never);
+    page.sentence(0, &format!("{} ({}): {}", code.text(), code.severity(), code.title()));
+    page.gap();
+    page.sentence(0, explanation.join(" ").trim());
+    page.gap();
+    page.sentence(0, &format!("What it changes: {}.", code.changes()));
+    page.sentence(0, &format!("What to do: {}.", code.remedy()));
+    io.print(page.text())?;
     Ok(Exit::Clean)
 }
 

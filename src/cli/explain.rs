@@ -34,8 +34,7 @@ pub(crate) fn run(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let mut input = pool.install_or_here(|| Input::read(&args.input, piped, dump))?;
     input.tell_problems(io, args.output.color);
     if input.is_empty() {
-        let help = "give what `kubectl get nodes,pods,pdb,pc -A -o json` printed, or a folder of such files";
-        return Err(Failure::new("nothing to answer from: no node and no pod was read").help(help));
+        return Err(input.nothing_found());
     }
     let targets = targets(args, &input.loaded.cluster);
     if !releases.is_empty() {

@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::io::Io;
 use crate::load::{self, Loaded};
 use crate::model::time::Time;
-use crate::problem::{Problem, Severity};
+use crate::problem::{self, Problem, ProblemCode, Severity};
 use crate::report::json::Input as InputRow;
 use crate::report::{problems, view};
 use crate::source::files::FileTable;
@@ -35,6 +35,7 @@ impl Input {
         let mut loaded = load::load(&files);
         problems.append(&mut loaded.problems);
         problems.extend(files.changed());
+        let problems = problem::cap(problems);
         if as_of.is_some() {
             loaded.cluster.as_of = as_of;
         }
@@ -44,6 +45,12 @@ impl Input {
     /// Whether there is nothing to answer from.
     pub(crate) fn is_empty(&self) -> bool {
         self.loaded.cluster.nodes.is_empty() && self.loaded.cluster.pods.is_empty()
+    }
+
+    /// Why there is no answer from an input that is empty.
+    pub(crate) fn nothing_found(&self) -> Failure {
+        let message = "nothing to answer from: no node and no pod was read";
+        Failure::of_problems(vec![Problem::new(ProblemCode::NothingFound, message)])
     }
 
     /// Prints the problems, grouped.

@@ -11,6 +11,7 @@ use crate::kube::release::{NEWEST_MINOR, OLDEST_MINOR, Release, Version, Version
 use crate::load::scheduler_config::SchedulerConfig;
 use crate::load::schedulers;
 use crate::model::symbols::Symbols;
+use crate::problem::{Problem, ProblemCode};
 use crate::report::json::VersionFrom;
 use std::borrow::Cow;
 use std::path::Path;
@@ -76,7 +77,8 @@ impl Settings {
     pub(crate) fn at(&self, release: Release, symbols: &mut Symbols) -> Result<Scheduler, Failure> {
         let (gates, notes) = Gates::parse(release, &self.gates);
         if let Some(error) = notes.iter().find(|it| it.is_error()) {
-            return Err(Failure::new(format!("--feature-gates for {release}: {}", error.text())));
+            let message = format!("--feature-gates for {release}: {}", error.text());
+            return Err(Failure::of_problems(vec![Problem::new(ProblemCode::RefusedGate, message)]));
         }
         let mut assumptions: Vec<String> = notes.iter().map(GateNote::text).collect();
         let mut foreign = Vec::new();

@@ -4,7 +4,7 @@ use super::harvest::Harvest;
 use super::kind;
 use crate::model::cluster::{Coverage, CoverageState, Kind};
 use crate::model::id::FileId;
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{Problem, ProblemCode, Problems};
 use crate::source::files::{FileTable, Form};
 use crate::source::split::{Break, List, Split};
 use std::collections::BTreeMap;
@@ -27,9 +27,9 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// Takes down what lists and breaks say, and the problems they are.
-    pub(super) fn take(files: &FileTable, splits: &[Split<'_>], harvests: &[Harvest]) -> (Self, Vec<Problem>) {
+    pub(super) fn take(files: &FileTable, splits: &[Split<'_>], harvests: &[Harvest]) -> (Self, Problems) {
         let mut ledger = Ledger::default();
-        let mut problems = Vec::new();
+        let mut problems = Problems::default();
         let mut objects: BTreeMap<(FileId, u32), u64> = BTreeMap::new();
         for harvest in harvests {
             for (&list, count) in &harvest.in_lists {
@@ -59,7 +59,9 @@ impl Ledger {
             for broken in &split.breaks {
                 ledger.broken(broken);
             }
-            problems.extend(split.breaks.iter().filter(told).map(|it| break_problem(it, split, &file.path)));
+            for broken in split.breaks.iter().filter(told) {
+                problems.push_with(ProblemCode::BrokenJson, || break_problem(broken, split, &file.path));
+            }
         }
         (ledger, problems)
     }
@@ -149,7 +151,6 @@ fn break_problem(broken: &Break<'_>, split: &Split<'_>, path: &str) -> Problem {
     let mut problem = Problem::new(ProblemCode::BrokenJson, format!("{what} {object}: {used}"));
     problem.path = Some(path.to_owned());
     problem.offset = Some(broken.offset);
-    problem.help = Some("take the dump again with `kubectl get … -o json`".to_owned());
     problem
 }
 
@@ -160,6 +161,5 @@ fn truncated(list: &List<'_>, objects: u64, path: &str) -> Problem {
     let mut problem = Problem::new(ProblemCode::TruncatedList, message);
     problem.path = Some(path.to_owned());
     problem.offset = Some(list.offset);
-    problem.help = Some("read the list without `limit`, or all its pages".to_owned());
     problem
 }

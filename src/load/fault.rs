@@ -19,7 +19,7 @@ impl Fault {
     }
 
     /// The fault's code.
-    fn code(&self) -> ProblemCode {
+    pub(super) fn code(&self) -> ProblemCode {
         if self.message.starts_with(QUANTITY_MARK) { ProblemCode::BadQuantity } else { ProblemCode::DamagedObject }
     }
 
@@ -34,16 +34,7 @@ impl Fault {
         problem.path = Some(path.to_owned());
         problem.offset = Some(offset + self.offset as u64);
         problem.object = Some(title.to_owned());
-        problem.help = Some(self.help().to_owned());
         problem
-    }
-
-    /// What to do about it.
-    fn help(&self) -> &'static str {
-        match self.code() {
-            ProblemCode::BadQuantity => "write quantities as `500m`, `2`, `1.5Gi` or `1e3`",
-            _ => "print the object again with `kubectl get -o json`, or correct the field",
-        }
     }
 }
 

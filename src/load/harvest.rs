@@ -11,7 +11,7 @@ use super::version;
 use crate::model::cluster::{Kind, Origin};
 use crate::model::id::{FileId, Symbol};
 use crate::model::time::Time;
-use crate::problem::Problem;
+use crate::problem::Problems;
 use crate::source::files::FileTable;
 use crate::source::split::{self, Bulk, Document, List, NotItems, Split};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ pub(super) struct Harvest {
     pub(super) tables: Tables,
     pub(super) entries: Vec<Entry>,
     pub(super) rejected: BTreeMap<Kind, u64>,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Problems,
     pub(super) skipped: BTreeMap<String, u64>,
     pub(super) server_version: Option<String>,
     pub(super) newest: Option<Time>,
@@ -227,8 +227,7 @@ impl Harvest {
         let Object { namespace, name, version, newest, fact, damage } = object?;
         self.newest = self.newest.max(newest);
         if let Some(fault) = damage {
-            let title = object::title_of(source.kind, source.json);
-            self.problems.push(fault.problem(path, source.origin.offset, &title, ""));
+            self.note(source, &fault, path, "");
         }
         let (kind, origin) = (source.kind, source.origin);
         self.entries.push(Entry { kind, namespace, name, version, origin, removed, fact });
@@ -237,8 +236,14 @@ impl Harvest {
 
     fn reject(&mut self, source: Source<'_>, fault: &Fault, path: &str) {
         *self.rejected.entry(source.kind).or_default() += 1;
-        let title = object::title_of(source.kind, source.json);
-        self.problems.push(fault.problem(path, source.origin.offset, &title, ": the object is left out"));
+        self.note(source, fault, path, ": the object is left out");
+    }
+
+    fn note(&mut self, source: Source<'_>, fault: &Fault, path: &str, consequence: &str) {
+        self.problems.push_with(fault.code(), || {
+            let title = object::title_of(source.kind, source.json);
+            fault.problem(path, source.origin.offset, &title, consequence)
+        });
     }
 
     fn skip(&mut self, json: &[u8], origin: Origin, spelling: Spelling<'_>) {

@@ -78,12 +78,13 @@ pub fn load(files: &FileTable) -> Loaded {
 
 fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
     let (splits, mut harvests) = read(files, cut);
-    let (mut ledger, mut problems) = Ledger::take(files, &splits, &harvests);
+    let (mut ledger, problems) = Ledger::take(files, &splits, &harvests);
+    let mut problems = problems.into_vec();
     let mut loaded = Loaded::default();
     let mut strangers = Strangers::default();
     let mut taken = None;
     for harvest in &mut harvests {
-        problems.append(&mut harvest.problems);
+        problems.extend(std::mem::take(&mut harvest.problems).into_vec());
         for (label, count) in std::mem::take(&mut harvest.skipped) {
             *loaded.skipped.entry(label).or_default() += count;
         }
@@ -100,13 +101,13 @@ fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
             strangers.add(at, &file.path, foreign.offset, foreign.spelling.into());
         }
     }
-    let (cluster, mut copies) = merge::merge(files, harvests, &mut ledger);
+    let (cluster, copies) = merge::merge(files, harvests, &mut ledger);
     loaded.cluster = cluster;
     loaded.cluster.as_of = taken.or(loaded.cluster.as_of);
     loaded.cluster.coverage = ledger.coverage();
-    problems.append(&mut copies);
+    problems.extend(copies);
     problems.extend(strangers.problems(|kind| ledger.holds(kind)));
-    place::resolve(files, &mut problems);
+    let problems = place::resolve(files, problems);
     Loaded { problems, ..loaded }
 }
 

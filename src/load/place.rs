@@ -1,19 +1,20 @@
 //! Lines and columns of problems: counted once a file, for all problems together.
 
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 use crate::source::files::{FileTable, Form};
 use rustc_hash::FxHashMap;
 
-/// Sorts the problems by place and fills in lines and columns.
-pub(super) fn resolve(files: &FileTable, problems: &mut [Problem]) {
+/// The problems by place, the first of each code, with lines and columns.
+pub(super) fn resolve(files: &FileTable, mut problems: Vec<Problem>) -> Vec<Problem> {
     let mut positions: FxHashMap<&str, usize> = FxHashMap::default();
     for (at, file) in files.files.iter().enumerate() {
         positions.entry(&file.path).or_insert(at);
     }
     let position = |problem: &Problem| positions.get(problem.path.as_deref()?).copied();
     problems.sort_by_cached_key(|problem| (position(problem), problem.offset, problem.message.clone()));
+    let mut problems = problem::cap(problems);
     let mut counted = (None, 0, 1, 0);
-    for problem in problems {
+    for problem in &mut problems {
         let (Some(file), Some(offset)) = (position(problem), problem.offset) else { continue };
         let bytes = &files.files[file].bytes;
         let end = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
@@ -33,4 +34,5 @@ pub(super) fn resolve(files: &FileTable, problems: &mut [Problem]) {
             (problem.offset, problem.column) = (None, None);
         }
     }
+    problems
 }

@@ -141,6 +141,9 @@ pub struct ProblemRow {
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// How many further problems of this code there are: a report holds the first 1000 of each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<u64>,
 }
 
 /// What came of a pod.

@@ -13,35 +13,88 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fmt::Write as _;
 
-/// How many problems of one code are shown in full.
+/// As many problems of one sort are shown in full; of more, the first is, and the places of the next.
 const SHOWN: usize = 3;
+/// How many sorts of one code are shown.
+const SORTS: usize = 4;
 /// How many bytes around a problem's place are shown.
 const AROUND: usize = 60;
 
-/// Problems as text for standard error.
+/// Problems as text for standard error. However many there are, it is bounded.
 pub fn render(problems: &[Problem], files: &[SourceFile], width: u16, color: bool) -> String {
-    let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, ProblemCode), Vec<&Problem>> = BTreeMap::new();
+    let mut codes: BTreeMap<(std::cmp::Reverse<Severity>, ProblemCode), Vec<&Problem>> = BTreeMap::new();
     for problem in problems {
-        groups.entry((std::cmp::Reverse(problem.code.severity()), problem.code)).or_default().push(problem);
+        codes.entry((std::cmp::Reverse(problem.code.severity()), problem.code)).or_default().push(problem);
     }
     let styles = if color { ThemeStyles::ansi() } else { ThemeStyles::none() };
     let theme = GraphicalTheme { characters: ThemeCharacters::unicode(), styles };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(usize::from(width)).with_links(false);
     let mut out = String::new();
-    for ((_, code), group) in groups {
-        for problem in group.iter().take(SHOWN) {
-            let shown = Shown::new(problem, files);
-            if handler.render_report(&mut out, &shown).is_err() {
-                out.push_str(&safe(&problem.message));
+    for ((_, code), group) in codes {
+        let sorts = sorts(&group);
+        for sort in sorts.iter().take(SORTS) {
+            let in_full = if sort.len() > SHOWN { 1 } else { sort.len() };
+            for problem in &sort[..in_full] {
+                let shown = Shown::new(problem, files);
+                if handler.render_report(&mut out, &shown).is_err() {
+                    out.push_str(&safe(&problem.message));
+                }
+                out.push('\n');
             }
-            out.push('\n');
+            if sort.len() > in_full {
+                // Paths are not broken: a terminal that knows links knows whole ones.
+                let options = textwrap::Options::new(usize::from(width))
+                    .word_separator(textwrap::WordSeparator::AsciiSpace)
+                    .word_splitter(textwrap::WordSplitter::NoHyphenation)
+                    .break_words(false);
+                let _ = write!(out, "{}\n\n", textwrap::fill(&like_it(&sort[in_full..]), options));
+            }
         }
-        if group.len() > SHOWN {
-            let more = count(group.len() - SHOWN, "more problem");
+        let unseen: usize = sorts.iter().skip(SORTS).map(Vec::len).sum();
+        let more = group.iter().fold(unseen as u64, |sum, it| sum.saturating_add(it.more));
+        if more > 0 {
+            let more = count(usize::try_from(more).unwrap_or(usize::MAX), "more problem");
             let _ = write!(out, "… and {more} of {} ({})\n\n", code.text(), code.title());
         }
     }
     out
+}
+
+/// The problems that say the same of different places stand together.
+fn sorts<'p>(problems: &[&'p Problem]) -> Vec<Vec<&'p Problem>> {
+    let mut sorts: Vec<Vec<&Problem>> = Vec::new();
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for problem in problems {
+        let mut said = problem.message.clone();
+        for name in [&problem.object, &problem.path].into_iter().flatten() {
+            said = said.replace(name.as_str(), "");
+        }
+        let at = *known.entry(said).or_insert(sorts.len());
+        if at == sorts.len() {
+            sorts.push(Vec::new());
+        }
+        sorts[at].push(problem);
+    }
+    sorts
+}
+
+/// `… and 997 like it: Pod shop/a (dump.json:31), Pod shop/b (dump.json:92) and 995 more`
+fn like_it(problems: &[&Problem]) -> String {
+    let place = |it: &&Problem| {
+        let line = it.line.map_or(String::new(), |line| format!(":{line}"));
+        let file = it.path.as_deref().map(|path| format!("{}{line}", safe(path)));
+        match (it.object.as_deref().map(safe), file) {
+            (Some(object), Some(file)) => format!("{object} ({file})"),
+            (Some(object), None) => object.into_owned(),
+            (None, file) => file.unwrap_or_else(|| safe(&it.message).into_owned()),
+        }
+    };
+    let places: Vec<String> = problems.iter().take(SHOWN).map(place).collect();
+    let more = match problems.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("… and {} like it: {}{more}", problems.len(), places.join(", "))
 }
 
 /// The same for programs.
@@ -55,6 +108,7 @@ pub fn row(problem: &Problem) -> ProblemRow {
         line: problem.line,
         object: problem.object.clone(),
         help: problem.help.clone(),
+        more: Some(problem.more).filter(|it| *it > 0),
     }
 }
 
@@ -174,5 +228,39 @@ impl SourceCode for Excerpt {
         let whole = SourceSpan::from((0, self.text.len()));
         let data = self.text.as_bytes();
         Ok(Box::new(MietteSpanContents::new_named(self.name.clone(), data, whole, self.line, self.column, 1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn damaged(pod: usize, what: &str) -> Problem {
+        let object = format!("Pod shop/web-{pod}");
+        let mut problem = Problem::new(ProblemCode::DamagedObject, format!("{object}: {what}"));
+        (problem.path, problem.line) = (Some("dump.json".to_owned()), Some(pod as u64 + 1));
+        problem.object = Some(object);
+        problem
+    }
+
+    #[test]
+    fn thousands_of_one_sort_are_one_group_and_do_not_hide_another() {
+        let mut problems: Vec<Problem> = (0..900).map(|pod| damaged(pod, "want a number")).collect();
+        problems.push(Problem { more: 5, ..damaged(7, "want a \u{1b}list") });
+        let text = render(&problems, &[], 80, false);
+        assert_eq!(text.matches("want a number").count(), 1, "{text}");
+        assert!(text.contains("… and 899 like it: Pod shop/web-1 (dump.json:2)"), "{text}");
+        assert!(text.contains("896 more"), "{text}");
+        assert!(text.contains("want a \\u{1b}list"), "{text}");
+        assert!(text.contains("… and 5 more problems of PA0104"), "{text}");
+        assert!(text.contains("help"), "{text}");
+    }
+
+    #[test]
+    fn what_is_printed_is_bounded() {
+        let all = |at: usize| ProblemCode::ALL.iter().map(move |code| Problem::new(*code, format!("sort {at}")));
+        let problems: Vec<Problem> = (0..1000).flat_map(all).collect();
+        let text = render(&problems, &[], 80, false);
+        assert!(text.lines().count() < ProblemCode::ALL.len() * (SORTS * 8 + 2), "{}", text.lines().count());
     }
 }

@@ -9,7 +9,7 @@ use super::sniff::{self, Content, Foreign};
 use super::walk::{self, Found, Walk};
 use super::yaml;
 use crate::model::id::FileId;
-use crate::problem::{Problem, ProblemCode};
+use crate::problem::{Problem, ProblemCode, Problems};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -189,11 +189,14 @@ impl Intake {
 }
 
 fn collect(opened: Vec<Intake>, first: Intake) -> (FileTable, Vec<Problem>) {
-    let all = opened.into_iter().fold(first, |mut all, one| {
-        all.append(one);
-        all
-    });
-    (FileTable { files: all.files, passed_over: all.passed_over }, all.problems)
+    let mut problems = Problems::default();
+    let mut table = FileTable::default();
+    for one in std::iter::once(first).chain(opened) {
+        table.files.extend(one.files);
+        table.passed_over += one.passed_over;
+        problems.extend(one.problems);
+    }
+    (table, problems.into_vec())
 }
 
 fn open_found(found: Vec<Found>, limits: Limits) -> Vec<Intake> {

@@ -89,7 +89,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Problem {
             Some("check the spelling; a file that another program removes meanwhile is lost".to_owned())
         }
         io::ErrorKind::PermissionDenied => Some("give yourself the right to read it, or pass a copy".to_owned()),
-        _ => None,
+        _ => problem.help,
     };
     problem.path = Some(path);
     problem

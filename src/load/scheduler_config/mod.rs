@@ -87,12 +87,9 @@ impl Refusals {
     }
 
     fn at_line(&mut self, line: u64, message: impl Into<String>, help: Option<String>) {
-        self.problems.push(Problem {
-            path: Some(self.path.clone()),
-            line: Some(line),
-            help,
-            ..Problem::new(ProblemCode::RefusedConfig, message)
-        });
+        let problem = Problem::new(ProblemCode::RefusedConfig, message);
+        let help = help.or(problem.help);
+        self.problems.push(Problem { path: Some(self.path.clone()), line: Some(line), help, ..problem });
     }
 
     fn at(&mut self, at: &At<'_>, message: impl Into<String>) {

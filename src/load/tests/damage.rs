@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::cluster::{CoverageState, Kind};
+use crate::problem::KEPT;
 
 #[test]
 fn a_broken_list_is_truncated_and_its_objects_are_used() {
@@ -94,4 +95,22 @@ fn a_bracket_out_of_place_ends_a_list_but_not_the_file() {
     let loaded = load_texts(&[("x.json", text)]);
     assert_eq!((loaded.cluster.pods.len(), loaded.cluster.nodes.len()), (1, 1));
     assert_eq!(codes(&loaded), [ProblemCode::BrokenJson]);
+}
+
+#[test]
+fn a_list_of_broken_items_keeps_the_first_problems_and_a_number() {
+    const ITEMS: usize = 30_000;
+    // Long enough for several batches, short enough for a test.
+    let cut = Cut { batch: 1 << 18, min_bulk: 1 << 20 };
+    let item = |at: usize| pod(&format!("p{at:05}"), &json!({"priority": "high"}));
+    let text = serde_json::to_string_pretty(&list((0..ITEMS).map(item).collect())).unwrap();
+    let table = FileTable::from_bytes(vec![("x.json".to_owned(), text.into_bytes())]);
+    let loaded = load_cut(&table, cut);
+    assert_eq!(loaded.problems.len(), KEPT);
+    assert_eq!(loaded.problems.iter().map(|it| it.more).sum::<u64>(), (ITEMS - KEPT) as u64);
+    for (at, problem) in loaded.problems.iter().enumerate() {
+        assert_eq!(problem.object, Some(format!("Pod shop/p{at:05}")), "the first by place are kept");
+    }
+    let coverage = loaded.cluster.coverage.iter().find(|it| it.kind == Kind::Pod).unwrap();
+    assert_eq!((coverage.rejected, coverage.state), (ITEMS as u64, CoverageState::Rejected));
 }

@@ -12,7 +12,11 @@ use serde_json::{Value, json};
 
 fn load_texts(files: &[(&str, &str)]) -> Loaded {
     let file = |(path, text): &(&str, &str)| ((*path).to_owned(), text.as_bytes().to_vec());
-    load(&FileTable::from_bytes(files.iter().map(file).collect()))
+    let loaded = load(&FileTable::from_bytes(files.iter().map(file).collect()));
+    for problem in &loaded.problems {
+        assert!(problem.path.is_some() && problem.help.is_some(), "without place or remedy: {problem:?}");
+    }
+    loaded
 }
 
 fn load_objects(objects: Vec<Value>) -> Loaded {
