@@ -85,7 +85,7 @@ codes! {
     BrokenArchive = "PA0202", Error, "broken archive",
         changes: "kinds whose files stood behind the damage count as absent",
         remedy: "make the archive again, or unpack it and give the folder";
-    /// The archive holds more than is read: more than 16 GiB, than 500 times its size on disk (256 MiB are always
+    /// The archive holds more than is read: more than 8 GiB, than 200 times its size on disk (256 MiB are always
     /// read), than 2,000,000 members, or archives in more than 4 archives. What came before is used.
     ArchiveTooLarge = "PA0203", Error, "archive too large",
         changes: "kinds whose files were not reached count as absent",
@@ -125,6 +125,11 @@ codes! {
     ChangedWhileRead = "PA0211", Warning, "file changed while it was read",
         changes: "the answer may be that of a cluster that never was",
         remedy: "wait until the dump is complete and run again";
+    /// The input holds more objects than are read, 4,000,000, which is several times what the largest clusters hold. None
+    /// is used, for an answer from a part would pass for one from the whole.
+    TooManyObjects = "PA0215", Error, "too many objects",
+        changes: "there is no answer",
+        remedy: "give one cluster at a time, and only the kinds that are read; events can be left out";
     /// The scheduler would not start with this configuration, or the release does not read its version.
     RefusedConfig = "PA0301", Error, "scheduler configuration refused",
         changes: "there is no answer for that release",

@@ -13,7 +13,7 @@ use crate::model::id::{FileId, Symbol};
 use crate::model::time::Time;
 use crate::problem::Problems;
 use crate::source::files::FileTable;
-use crate::source::split::{self, Bulk, Document, List, NotItems, Split};
+use crate::source::split::{self, Bulk, Document, List, NotItems, Room, Split};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -82,8 +82,9 @@ pub(super) fn bulk_batches<'b>(file: FileId, bulk: &'b Bulk<'b>, size: usize) ->
 }
 
 impl Batch<'_> {
-    /// Reads the batch. `Err` says that a long list was not what it looked like, and has to be followed by brackets.
-    pub(super) fn harvest(&self, files: &FileTable, splits: &[Split<'_>]) -> Result<Harvest, NotItems> {
+    /// Reads the batch. `Err` says that a long list was not what it looked like, and has to be followed by brackets. Items
+    /// of long lists take room, and none is read where there is no more; documents took theirs when they were found.
+    pub(super) fn harvest(&self, files: &FileTable, splits: &[Split<'_>], room: &Room) -> Result<Harvest, NotItems> {
         let mut harvest = Harvest::default();
         match self {
             Batch::Documents(documents) => {
@@ -97,6 +98,10 @@ impl Batch<'_> {
                 let source = files.file(*file);
                 let list = &splits[file.index()].lists[bulk.list as usize];
                 for item in bulk.items(&source.bytes, range.clone())? {
+                    room.take();
+                    if room.is_exceeded() {
+                        break;
+                    }
                     let offset = item.start as u64;
                     harvest.item(&source.bytes[item], *file, offset, (bulk.list, list), &source.path)?;
                 }

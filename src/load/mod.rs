@@ -34,9 +34,9 @@ mod volumes;
 
 use crate::model::cluster::Cluster;
 use crate::model::id::FileId;
-use crate::problem::Problem;
+use crate::problem::{Problem, ProblemCode};
 use crate::source::files::FileTable;
-use crate::source::split::{self, Document, NotItems, Split};
+use crate::source::split::{self, Document, MAX_OBJECTS, NotItems, Room, Split};
 use coverage::Ledger;
 use foreign::Strangers;
 use harvest::{Batch, Harvest};
@@ -63,11 +63,13 @@ struct Cut {
     batch: usize,
     /// Lists of fewer bytes are followed bracket by bracket.
     min_bulk: usize,
+    /// How many objects are read.
+    objects: usize,
 }
 
 impl Default for Cut {
     fn default() -> Self {
-        Cut { batch: 4 << 20, min_bulk: 8 << 20 }
+        Cut { batch: 4 << 20, min_bulk: 8 << 20, objects: MAX_OBJECTS }
     }
 }
 
@@ -77,7 +79,9 @@ pub fn load(files: &FileTable) -> Loaded {
 }
 
 fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
-    let (splits, mut harvests) = read(files, cut);
+    let Some((splits, mut harvests)) = read(files, cut) else {
+        return Loaded { problems: vec![too_many(cut.objects)], ..Loaded::default() };
+    };
     let (mut ledger, problems) = Ledger::take(files, &splits, &harvests);
     let mut problems = problems.into_vec();
     let mut loaded = Loaded::default();
@@ -111,27 +115,43 @@ fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
     Loaded { problems, ..loaded }
 }
 
-/// Finds and reads all documents.
-fn read(files: &FileTable, cut: Cut) -> (Vec<Split<'_>>, Vec<Harvest>) {
-    let ids = || (0..files.files.len()).into_par_iter().map(FileId::at);
-    let splits: Vec<Split<'_>> =
-        ids().map(|id| split::split_in_bulk(id, &files.file(id).bytes, cut.min_bulk)).collect();
-    if let Ok(harvests) = harvest_all(files, &splits, cut.batch) {
-        return (splits, harvests);
-    }
-    // A long list is not printed as kubectl does: everything is followed bracket by bracket.
-    let splits: Vec<Split<'_>> = ids().map(|id| split::split(id, &files.file(id).bytes)).collect();
-    let harvests =
-        harvest_all(files, &splits, cut.batch).expect("only items of long lists can be misjudged, and none are marked");
-    (splits, harvests)
+fn too_many(objects: usize) -> Problem {
+    let message = format!("the input holds more than {objects} objects: nothing of it is used");
+    let help = "give one cluster at a time, and only the kinds that are read; events can be left out";
+    Problem { help: Some(help.to_owned()), ..Problem::new(ProblemCode::TooManyObjects, message) }
 }
 
-fn harvest_all(files: &FileTable, splits: &[Split<'_>], batch: usize) -> Result<Vec<Harvest>, NotItems> {
+/// Finds and reads all documents; `None` if they are too many.
+fn read(files: &FileTable, cut: Cut) -> Option<(Vec<Split<'_>>, Vec<Harvest>)> {
+    let room = Room::new(cut.objects);
+    let ids = || (0..files.files.len()).into_par_iter().map(FileId::at);
+    let splits: Vec<Split<'_>> =
+        ids().map(|id| split::split_in_bulk(id, &files.file(id).bytes, cut.min_bulk, &room)).collect();
+    let harvests = if room.is_exceeded() { return None } else { harvest_all(files, &splits, cut.batch, &room) };
+    if room.is_exceeded() {
+        return None;
+    }
+    if let Ok(harvests) = harvests {
+        return Some((splits, harvests));
+    }
+    // A long list is not printed as kubectl does: everything is followed bracket by bracket.
+    let room = Room::new(cut.objects);
+    let plain = |id| split::split_in_bulk(id, &files.file(id).bytes, usize::MAX, &room);
+    let splits: Vec<Split<'_>> = ids().map(plain).collect();
+    if room.is_exceeded() {
+        return None;
+    }
+    let harvests = harvest_all(files, &splits, cut.batch, &Room::unbounded())
+        .expect("only items of long lists can be misjudged, and none are marked");
+    Some((splits, harvests))
+}
+
+fn harvest_all(files: &FileTable, splits: &[Split<'_>], batch: usize, room: &Room) -> Result<Vec<Harvest>, NotItems> {
     let documents: Vec<Document<'_>> = splits.iter().flat_map(|split| split.documents.iter().copied()).collect();
     let bulks = splits.iter().enumerate().filter_map(|(at, split)| Some((FileId::at(at), split.bulk.as_ref()?)));
     let mut batches: Vec<Batch<'_>> = bulks.flat_map(|(file, bulk)| harvest::bulk_batches(file, bulk, batch)).collect();
     batches.extend(harvest::batches(&documents, batch));
-    batches.par_iter().map(|batch| batch.harvest(files, splits)).collect()
+    batches.par_iter().map(|batch| batch.harvest(files, splits, room)).collect()
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { depth: 4, members: 2_000_000, bytes: 16 << 30, ratio: 500, always: 256 << 20 }
+        Limits { depth: 4, members: 2_000_000, bytes: 8 << 30, ratio: 200, always: 256 << 20 }
     }
 }
 

@@ -8,6 +8,37 @@ use crate::model::id::FileId;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many objects are read from all of the input. The largest clusters hold a quarter of this many; a text of brackets
+/// alone would otherwise take a hundred times its size in memory.
+pub const MAX_OBJECTS: usize = 4_000_000;
+
+/// How many objects may still be found. Whoever finds it exceeded throws away what was found.
+#[derive(Debug)]
+pub struct Room(AtomicUsize);
+
+impl Room {
+    /// Room for so many objects.
+    pub fn new(objects: usize) -> Self {
+        Room(AtomicUsize::new(objects))
+    }
+
+    /// Room for whatever comes: for texts whose size is bounded.
+    pub fn unbounded() -> Self {
+        Room::new(usize::MAX)
+    }
+
+    /// Takes the room of one object.
+    pub(crate) fn take(&self) {
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+    }
+
+    /// Whether it was all taken.
+    pub fn is_exceeded(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
 
 /// One object's JSON text. Invariant: `json` lies in the file's bytes at `offset`.
 #[derive(Clone, Copy, Debug)]
@@ -175,31 +206,34 @@ const COMPACT_MARK: usize = 13;
 
 /// Finds the documents of a file.
 pub fn split(file: FileId, bytes: &[u8]) -> Split<'_> {
-    scan(file, bytes, usize::MAX)
+    scan(file, bytes, usize::MAX, &Room::unbounded())
 }
 
 /// Finds the documents of a file, but only marks the items of a list of `min_bulk` bytes or more: for whoever checks them.
-pub fn split_in_bulk(file: FileId, bytes: &[u8], min_bulk: usize) -> Split<'_> {
-    scan(file, bytes, min_bulk)
+/// Stops where there is no more room.
+pub fn split_in_bulk<'b>(file: FileId, bytes: &'b [u8], min_bulk: usize, room: &Room) -> Split<'b> {
+    scan(file, bytes, min_bulk, room)
 }
 
-fn scan(file: FileId, bytes: &[u8], min_bulk: usize) -> Split<'_> {
-    let mut scanner = Scanner { bytes, file, min_bulk, marked: false, out: Split::default() };
+fn scan<'b>(file: FileId, bytes: &'b [u8], min_bulk: usize, room: &Room) -> Split<'b> {
+    let mut scanner = Scanner { bytes, file, min_bulk, marked: false, room, out: Split::default() };
     scanner.file();
     // Marks that were wrong about a list's end show in what follows it.
     let doubtful = scanner.marked && (scanner.out.bulk.is_none() || !scanner.out.breaks.is_empty());
-    if doubtful { scan(file, bytes, usize::MAX) } else { scanner.out }
+    if doubtful { scan(file, bytes, usize::MAX, room) } else { scanner.out }
 }
 
 /// Whether the text is one object and nothing else, as far as strings and brackets go.
 pub fn is_object(json: &[u8]) -> bool {
-    let scanner = Scanner { bytes: json, file: FileId(0), min_bulk: usize::MAX, marked: false, out: Split::default() };
+    let room = Room::unbounded();
+    let scanner = Scanner::over(json, &room);
     json.first() == Some(&b'{') && matches!(scanner.skip_value(0), Ok(end) if end == json.len())
 }
 
 /// Whether the first key of an object is this one.
 pub fn begins_with_key(json: &[u8], key: &str) -> bool {
-    let scanner = Scanner { bytes: json, file: FileId(0), min_bulk: usize::MAX, marked: false, out: Split::default() };
+    let room = Room::unbounded();
+    let scanner = Scanner::over(json, &room);
     let rest = json.get(scanner.skip_space(1)..).unwrap_or_default();
     let rest = rest.strip_prefix(b"\"").and_then(|rest| rest.strip_prefix(key.as_bytes()));
     rest.is_some_and(|rest| rest.first() == Some(&b'"'))
@@ -207,7 +241,8 @@ pub fn begins_with_key(json: &[u8], key: &str) -> bool {
 
 /// `kind` and `apiVersion` of an object that begins with both, as kubectl prints them.
 pub fn leading_kind(json: &[u8]) -> Option<(&str, &str)> {
-    let scanner = Scanner { bytes: json, file: FileId(0), min_bulk: usize::MAX, marked: false, out: Split::default() };
+    let room = Room::unbounded();
+    let scanner = Scanner::over(json, &room);
     let (mut kind, mut api_version) = (None, None);
     let mut at = 1;
     for _ in 0..2 {
@@ -237,13 +272,14 @@ enum Stop {
     Syntax(usize),
 }
 
-struct Scanner<'b> {
+struct Scanner<'b, 'r> {
     bytes: &'b [u8],
     file: FileId,
     /// Lists of at least so many bytes are only marked.
     min_bulk: usize,
     /// A list was.
     marked: bool,
+    room: &'r Room,
     out: Split<'b>,
 }
 
@@ -303,13 +339,18 @@ enum Change {
     Nothing,
 }
 
-impl<'b> Scanner<'b> {
+impl<'b, 'r> Scanner<'b, 'r> {
+    /// For a text that is followed, and whose objects are not asked for.
+    fn over(bytes: &'b [u8], room: &'r Room) -> Self {
+        Scanner { bytes, file: FileId(0), min_bulk: usize::MAX, marked: false, room, out: Split::default() }
+    }
+
     fn file(&mut self) {
         let mut at = 0;
         let mut false_starts = 0;
         let mut noise = None;
         let (mut first, mut gave_up) = (None, false);
-        while let Some(start) = self.next_start(at) {
+        while let Some(start) = self.next_start(at).filter(|_| !self.room.is_exceeded()) {
             let (documents, breaks) = (self.out.documents.len(), self.out.breaks.len());
             first.get_or_insert(start);
             let stop = match self.value(start, None, 0) {
@@ -364,11 +405,13 @@ impl<'b> Scanner<'b> {
             Stop::End => (self.bytes.len() as u64, true),
             Stop::Syntax(offset) => (offset as u64, false),
         };
+        self.room.take();
         self.out.breaks.push(Break { offset, at_end, kind, api_version, no_document: false });
     }
 
     fn no_document(&mut self, offset: usize, at_end: bool) {
         let offset = offset as u64;
+        self.room.take();
         self.out.breaks.push(Break { offset, at_end, kind: None, api_version: None, no_document: true });
     }
 
@@ -422,6 +465,7 @@ impl<'b> Scanner<'b> {
         let offset = offset as u64;
         let (objects, continued, remaining, broken, nested) = (0, false, None, false, false);
         let hint = None;
+        self.room.take();
         self.out.lists.push(List { offset, kind, api_version, objects, continued, remaining, broken, nested, hint });
         id
     }
@@ -472,6 +516,9 @@ impl<'b> Scanner<'b> {
         }
         loop {
             at = self.value(at, Some(list), depth + 1)?;
+            if self.room.is_exceeded() {
+                return Err(Stop::End);
+            }
             at = self.skip_space(at);
             match self.bytes.get(at) {
                 Some(b',') => at = self.skip_space(at + 1),
@@ -493,6 +540,7 @@ impl<'b> Scanner<'b> {
             }
         };
         if let Some(spelling) = shape.foreign() {
+            self.room.take();
             self.out.foreign.push(Foreign { offset: start as u64, spelling });
             return Ok(end);
         }
@@ -523,6 +571,7 @@ impl<'b> Scanner<'b> {
         if let Some(list) = list.and_then(|list| self.out.lists.get_mut(list as usize)) {
             list.objects += 1;
         }
+        self.room.take();
         self.out.documents.push(Document {
             file: self.file,
             offset: start as u64,
@@ -548,6 +597,9 @@ impl<'b> Scanner<'b> {
     fn open_map(&mut self, start: usize, depth: u32) -> bool {
         let (documents, lists, foreign) = (self.out.documents.len(), self.out.lists.len(), self.out.foreign.len());
         for (key, value) in self.members(start) {
+            if self.room.is_exceeded() {
+                break;
+            }
             let (before, lists_before) = (self.out.documents.len(), self.out.lists.len());
             let read = match self.bytes[value] {
                 b'{' => self.object(value, None, depth + 1).is_ok(),
@@ -834,7 +886,7 @@ mod tests {
         let items: Vec<String> = (0..9).map(|number| format!("{{\n        \"a\": [{{}}, {number}]\n    }}")).collect();
         for (open, glue, close) in [("[\n    ", ",\n    ", "\n  ]"), ("[", ",", "]")] {
             let list = format!("{{\"kind\": \"PodList\", \"items\": {open}{}{close}, \"x\": 1}}", items.join(glue));
-            let split = split_in_bulk(FileId(0), list.as_bytes(), 0);
+            let split = split_in_bulk(FileId(0), list.as_bytes(), 0, &Room::unbounded());
             let bulk = split.bulk.expect("it is long enough");
             assert_eq!((split.documents.len(), split.lists.len()), (0, 1));
             for cut in 1..bulk.end - bulk.begin {

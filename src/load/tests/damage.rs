@@ -101,7 +101,7 @@ fn a_bracket_out_of_place_ends_a_list_but_not_the_file() {
 fn a_list_of_broken_items_keeps_the_first_problems_and_a_number() {
     const ITEMS: usize = 30_000;
     // Long enough for several batches, short enough for a test.
-    let cut = Cut { batch: 1 << 18, min_bulk: 1 << 20 };
+    let cut = Cut { batch: 1 << 18, min_bulk: 1 << 20, ..Cut::default() };
     let item = |at: usize| pod(&format!("p{at:05}"), &json!({"priority": "high"}));
     let text = serde_json::to_string_pretty(&list((0..ITEMS).map(item).collect())).unwrap();
     let table = FileTable::from_bytes(vec![("x.json".to_owned(), text.into_bytes())]);
@@ -113,4 +113,25 @@ fn a_list_of_broken_items_keeps_the_first_problems_and_a_number() {
     }
     let coverage = loaded.cluster.coverage.iter().find(|it| it.kind == Kind::Pod).unwrap();
     assert_eq!((coverage.rejected, coverage.state), (ITEMS as u64, CoverageState::Rejected));
+}
+
+#[test]
+fn more_objects_than_there_is_room_for_are_refused_whole() {
+    let pod = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n"}}"#;
+    let documents = format!("{pod}\n").repeat(20);
+    let list = format!(r#"{{"kind":"List","items":[{}]}}"#, vec![pod; 20].join(","));
+    for (what, text) in [("documents", documents), ("list", list)] {
+        for min_bulk in [0, usize::MAX] {
+            let load = |objects| {
+                load_cut(
+                    &FileTable::from_bytes(vec![("x.json".to_owned(), text.clone().into_bytes())]),
+                    Cut { batch: 100, min_bulk, objects },
+                )
+            };
+            let full = load(10);
+            assert_eq!(full.cluster.pods.len(), 0, "{what}");
+            assert_eq!(full.problems.iter().map(|it| it.code).collect::<Vec<_>>(), [ProblemCode::TooManyObjects]);
+            assert_eq!(load(30).cluster.pods.len(), 1, "{what}");
+        }
+    }
 }
