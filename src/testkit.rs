@@ -20,6 +20,7 @@ use crate::engine::cycle;
 use crate::engine::framework::{NodeStatus, PodCycle};
 use crate::engine::outcome::{Disposition, Outcome, Preemption};
 use crate::engine::snapshot::Snapshot;
+use crate::explain::holes::{self, Background};
 use crate::kube::behavior::Behavior;
 use crate::kube::gates::Gates;
 use crate::kube::profile::Profile;
@@ -98,7 +99,13 @@ impl Scene {
 
     /// What the scheduler decides.
     pub(crate) fn outcome(&self) -> Outcome {
-        cycle::schedule(&self.cycle())
+        let outcome = cycle::schedule(&self.cycle());
+        let background = Background::of(&self.snapshot.cluster);
+        for gap in &outcome.gaps {
+            let harmless = holes::harmless(&self.cycle(), &background, gap.kind);
+            assert_eq!(harmless, None, "a gap is never taken for harmless: {gap:?}");
+        }
+        outcome
     }
 
     /// The decision in one line: `fits a, b`, `a: evict db/pg-0, db/pg-1; violations 0`, `no candidates`, …

@@ -8,7 +8,7 @@ use crate::engine::outcome::{Cause, Certainty, Disposition, Outcome};
 use crate::engine::snapshot::Snapshot;
 use crate::kube::plugin::Plugin;
 use crate::kube::profile::Profile;
-use crate::model::cluster::{Cluster, Coverage, CoverageState, Kind};
+use crate::model::cluster::{Cluster, Coverage, Kind};
 use crate::model::id::PodId;
 use crate::model::resources::ResourceName;
 use crate::report::json::OtherPatch;
@@ -120,10 +120,6 @@ pub(crate) fn profile_of<'s>(pod: PodId, cluster: &Cluster, profiles: &'s [Arc<P
 
 /// Nodes and pods that the dump lost: every sum rests on them.
 fn gaps_of_lists(cluster: &Cluster) -> Vec<Gap> {
-    let lost = |it: &&Coverage| match it.state {
-        CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected => true,
-        CoverageState::Present | CoverageState::Empty => it.rejected > 0,
-    };
     let lists = cluster.coverage.iter().filter(|it| matches!(it.kind, Kind::Node | Kind::Pod));
     let gap = |it: &Coverage| Gap {
         kind: it.kind,
@@ -131,7 +127,7 @@ fn gaps_of_lists(cluster: &Cluster) -> Vec<Gap> {
         object: None,
         effect: GapEffect::MayDiffer,
     };
-    lists.filter(lost).map(gap).collect()
+    lists.filter(|it| it.has_hole()).map(gap).collect()
 }
 
 fn add_cause(certainty: &mut Certainty, cause: Cause) {

@@ -2,7 +2,7 @@
 
 use crate::kube::behavior::{AffinityBehavior, AffinityNamespaceSelector};
 use crate::model::affinity::PodAffinityTerm;
-use crate::model::cluster::{Cluster, CoverageState, Kind};
+use crate::model::cluster::{Cluster, Kind};
 use crate::model::id::{LabelSetId, NamespaceId, Symbol};
 use crate::model::labels::LabelPairs;
 use crate::model::pod::{Pod, PodSpec};
@@ -79,13 +79,11 @@ impl<'a> Scope<'a> {
             return Selected::No;
         }
         let object = cluster.namespace(namespace);
-        match (object.present, cluster.coverage_of(Kind::Namespace)) {
+        match (object.present, cluster.may_lack(Kind::Namespace)) {
             (true, _) => self.by_labels.matches(cluster.label_sets.pairs(object.labels)).into(),
-            (false, CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected) => Selected::Unknown,
+            (false, true) => Selected::Unknown,
             // A namespace that does not exist has no labels for an existing pod's term, and is not listed for the incoming's.
-            (false, CoverageState::Present | CoverageState::Empty) => {
-                (owner == Owner::Existing && self.by_labels.matches(&[])).into()
-            }
+            (false, false) => (owner == Owner::Existing && self.by_labels.matches(&[])).into(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::framework::{Fault, Gap, GapEffect, GapSet, Gaps, PodCycle};
 use crate::kube::behavior::{ClaimProblems, EphemeralClaims, VolumesBehavior};
 use crate::kube::plugin::Plugin;
-use crate::model::cluster::{Cluster, CoverageState, Kind};
+use crate::model::cluster::{Cluster, Kind};
 use crate::model::id::Symbol;
 use crate::model::pod::Pod;
 use crate::model::volume::{Claim, PodVolumeSource};
@@ -89,14 +89,6 @@ pub(crate) fn class_name(cluster: &Cluster, claim: &Claim) -> Option<Symbol> {
     claim.storage_class.filter(|&class| !cluster.text(class).is_empty())
 }
 
-/// Whether the dump may lack objects of a kind that the cluster has.
-pub(crate) fn lacks(cluster: &Cluster, kind: Kind) -> bool {
-    match cluster.coverage_of(kind) {
-        CoverageState::Present | CoverageState::Empty => false,
-        CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected => true,
-    }
-}
-
 /// Notes that an object was looked for in vain, if the dump may lack it.
 pub(crate) fn note_missing(
     gaps: &mut Gaps,
@@ -106,7 +98,7 @@ pub(crate) fn note_missing(
     object: Option<Symbol>,
     effect: GapEffect,
 ) -> GapSet {
-    if lacks(cluster, kind) { gaps.note(Gap { kind, plugin, object, effect }) } else { GapSet::NONE }
+    if cluster.may_lack(kind) { gaps.note(Gap { kind, plugin, object, effect }) } else { GapSet::NONE }
 }
 
 /// Notes that a claim of the pod was looked for in vain, if the dump may lack it.

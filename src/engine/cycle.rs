@@ -78,7 +78,7 @@ pub fn trace(cycle: &PodCycle<'_>, node: NodeId) -> Trace {
 }
 
 /// What keeps a pod from being tried at all.
-fn never_tried(cycle: &PodCycle<'_>) -> Option<Disposition> {
+pub fn never_tried(cycle: &PodCycle<'_>) -> Option<Disposition> {
     let pod = cycle.incoming();
     let pre_enqueues = &cycle.profile.pre_enqueues;
     let ours = cycle.cluster().text(pod.spec.scheduler_name) == cycle.profile.scheduler_name;

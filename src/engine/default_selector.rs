@@ -1,7 +1,7 @@
 //! The selector that default spread constraints take over from what owns a pod. Upstream: `plugins/helper/spread.go`.
 
 use crate::kube::behavior::SpreadDefaultSelector;
-use crate::model::cluster::{Cluster, CoverageState, Kind, SelectorOwner, SelectorOwnerKind};
+use crate::model::cluster::{Cluster, Kind, SelectorOwner, SelectorOwnerKind};
 use crate::model::id::{PodId, Symbol};
 use crate::model::pod::Pod;
 use crate::model::selector::{LabelSelector, Operator, Requirement};
@@ -83,11 +83,7 @@ fn missing_kinds(cluster: &Cluster, pod: &Pod, behavior: SpreadDefaultSelector) 
             [Kind::Service].into_iter().chain(own).collect()
         }
     };
-    let is_missing = |kind: &Kind| match cluster.coverage_of(*kind) {
-        CoverageState::Present | CoverageState::Empty => false,
-        CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected => true,
-    };
-    asked.into_iter().filter(is_missing).collect()
+    asked.into_iter().filter(|kind| cluster.may_lack(*kind)).collect()
 }
 
 /// A requirement that a label has one value.

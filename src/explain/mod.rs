@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod effects;
 pub mod help;
+pub mod holes;
 pub mod node_story;
 pub mod numbers;
 

@@ -11,3 +11,4 @@ pub mod plugin;
 pub mod plugin_set;
 pub mod profile;
 pub mod release;
+pub mod served;

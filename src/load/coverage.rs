@@ -10,7 +10,22 @@ use crate::source::split::{Break, List, Split};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The account of one kind.
+/// What one file holds of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The kind.
+    pub kind: Kind,
+    /// The file.
+    pub file: FileId,
+    /// What it holds.
+    pub state: CoverageState,
+    /// How many objects of it stand in the cluster.
+    pub objects: u64,
+    /// How many objects were damaged and left out.
+    pub rejected: u64,
+}
+
+/// The account of one kind in one file, or in all.
 #[derive(Clone, Copy, Default)]
 struct Account {
     objects: u64,
@@ -19,10 +34,10 @@ struct Account {
     truncated: bool,
 }
 
-/// The accounts of all kinds.
+/// The accounts of all kinds, file by file.
 #[derive(Default)]
 pub(super) struct Ledger {
-    accounts: BTreeMap<Kind, Account>,
+    accounts: BTreeMap<(Kind, FileId), Account>,
 }
 
 impl Ledger {
@@ -35,29 +50,30 @@ impl Ledger {
             for (&list, count) in &harvest.in_lists {
                 *objects.entry(list).or_default() += count;
             }
-            for &(_, _, kind) in &harvest.unfinished {
-                ledger.account(kind).truncated = true;
+            for &(file, _, kind) in &harvest.unfinished {
+                ledger.account(kind, file).truncated = true;
             }
-            for (&kind, count) in &harvest.rejected {
-                ledger.account(kind).rejected += count;
+            for (&(kind, file), count) in &harvest.rejected {
+                ledger.account(kind, file).rejected += count;
             }
         }
         for (at, (file, split)) in files.files.iter().zip(splits).enumerate() {
+            let id = FileId::at(at);
             let count = |list: usize| {
                 let list = u32::try_from(list).unwrap_or(u32::MAX);
-                objects.get(&(FileId::at(at), list)).copied().unwrap_or(0)
+                objects.get(&(id, list)).copied().unwrap_or(0)
             };
-            for (id, list) in split.lists.iter().enumerate() {
-                ledger.list(list, count(id), &file.path);
+            for (nth, list) in split.lists.iter().enumerate() {
+                ledger.list(list, count(nth), id, &file.path);
                 if list.continued {
-                    problems.push(truncated(list, count(id), &file.path));
+                    problems.push(truncated(list, count(nth), &file.path));
                 }
             }
             // A log or a note that lies among the files is not worth a word, and YAML has had its word.
             let expected = files.files.len() == 1 || Path::new(&file.path).extension().is_some_and(|it| it == "json");
             let told = |it: &&Break<'_>| (expected || !it.no_document) && file.form != Form::Yaml;
             for broken in &split.breaks {
-                ledger.broken(broken);
+                ledger.broken(broken, id);
             }
             for broken in split.breaks.iter().filter(told) {
                 problems.push_with(ProblemCode::BrokenJson, || break_problem(broken, split, &file.path));
@@ -66,27 +82,32 @@ impl Ledger {
         (ledger, problems)
     }
 
-    fn account(&mut self, kind: Kind) -> &mut Account {
-        self.accounts.entry(kind).or_default()
+    fn account(&mut self, kind: Kind, file: FileId) -> &mut Account {
+        self.accounts.entry((kind, file)).or_default()
     }
 
-    /// An object stands in the cluster.
-    pub(super) fn count(&mut self, kind: Kind) {
-        self.account(kind).objects += 1;
+    /// An object of the file stands in the cluster.
+    pub(super) fn count(&mut self, kind: Kind, file: FileId) {
+        self.account(kind, file).objects += 1;
     }
 
-    /// The API server does not have the kind.
-    pub(super) fn empty(&mut self, kind: Kind) {
-        self.account(kind).empty = true;
+    /// The file says that the API server does not have the kind.
+    pub(super) fn empty(&mut self, kind: Kind, file: FileId) {
+        self.account(kind, file).empty = true;
     }
 
     /// Whether any object of the kind was read.
     pub(super) fn holds(&self, kind: Kind) -> bool {
-        self.accounts.get(&kind).is_some_and(|account| account.objects > 0)
+        self.of_kind(kind).any(|(_, account)| account.objects > 0)
+    }
+
+    fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (FileId, Account)> {
+        let files = (kind, FileId(u32::MIN))..=(kind, FileId(u32::MAX));
+        self.accounts.range(files).map(|(&(_, file), &account)| (file, account))
     }
 
     /// What a list says about the kind it is of, beyond its objects.
-    fn list(&mut self, list: &List<'_>, objects: u64, path: &str) {
+    fn list(&mut self, list: &List<'_>, objects: u64, file: FileId, path: &str) {
         let unfinished = list.continued || list.broken;
         if objects > 0 && !unfinished {
             return;
@@ -98,31 +119,49 @@ impl Ledger {
             None => None,
         };
         if let Some(kind) = kind {
-            let account = self.account(kind);
+            let account = self.account(kind, file);
             account.truncated |= unfinished;
             account.empty |= !unfinished;
         }
     }
 
     /// An object that breaks off is one that the dump does not hold.
-    fn broken(&mut self, broken: &Break<'_>) {
+    fn broken(&mut self, broken: &Break<'_>, file: FileId) {
         let own = broken.kind.filter(|kind| !kind.ends_with("List"));
         if let Some(kind) = own.and_then(|name| kind::of_spelling(name, broken.api_version)) {
-            self.account(kind).truncated = true;
+            self.account(kind, file).truncated = true;
         }
     }
 
     /// The coverage of every kind, in the order of [`Kind::ALL`].
     pub(super) fn coverage(&self) -> Vec<Coverage> {
         let of = |&kind: &Kind| {
-            let account = self.accounts.get(&kind).copied().unwrap_or_default();
+            let account = self.of_kind(kind).fold(Account::default(), |all, (_, one)| all.with(one));
             Coverage { kind, state: account.state(), objects: account.objects, rejected: account.rejected }
         };
         Kind::ALL.iter().map(of).collect()
     }
+
+    /// What each file holds, by kind and in the order of the files.
+    pub(super) fn held(&self) -> Vec<Held> {
+        let held = |(&(kind, file), account): (&(Kind, FileId), &Account)| {
+            let (state, objects, rejected) = (account.state(), account.objects, account.rejected);
+            Held { kind, file, state, objects, rejected }
+        };
+        self.accounts.iter().map(held).filter(|it| it.state != CoverageState::Absent).collect()
+    }
 }
 
 impl Account {
+    fn with(self, other: Account) -> Account {
+        Account {
+            objects: self.objects + other.objects,
+            rejected: self.rejected + other.rejected,
+            empty: self.empty || other.empty,
+            truncated: self.truncated || other.truncated,
+        }
+    }
+
     fn state(self) -> CoverageState {
         if self.truncated {
             CoverageState::Truncated

@@ -1,6 +1,5 @@
 //! Documents that look like objects of a cluster and are none: what they are, and what to do instead.
 
-use super::kind;
 use crate::model::cluster::Kind;
 use crate::problem::{Problem, ProblemCode};
 use crate::source::split::Spelling;
@@ -48,7 +47,7 @@ impl Stranger {
 
     fn problem(&self, count: u64, path: &str) -> (ProblemCode, String, String) {
         let get = |kind: Kind| {
-            let all = if kind::is_namespaced(kind) { " -A" } else { "" };
+            let all = if kind.is_namespaced() { " -A" } else { "" };
             format!("run `kubectl get {}{all} -o json`", kind.resource())
         };
         match self {

@@ -22,7 +22,7 @@ use std::ops::Range;
 pub(super) struct Harvest {
     pub(super) tables: Tables,
     pub(super) entries: Vec<Entry>,
-    pub(super) rejected: BTreeMap<Kind, u64>,
+    pub(super) rejected: BTreeMap<(Kind, FileId), u64>,
     pub(super) problems: Problems,
     pub(super) skipped: BTreeMap<String, u64>,
     pub(super) server_version: Option<String>,
@@ -240,7 +240,7 @@ impl Harvest {
     }
 
     fn reject(&mut self, source: Source<'_>, fault: &Fault, path: &str) {
-        *self.rejected.entry(source.kind).or_default() += 1;
+        *self.rejected.entry((source.kind, source.origin.file)).or_default() += 1;
         self.note(source, fault, path, ": the object is left out");
     }
 

@@ -78,34 +78,6 @@ fn of_plural(name: &str) -> Option<Kind> {
     })
 }
 
-/// Whether objects of the kind live in namespaces.
-pub(super) fn is_namespaced(kind: Kind) -> bool {
-    match kind {
-        Kind::Node
-        | Kind::PriorityClass
-        | Kind::Namespace
-        | Kind::PersistentVolume
-        | Kind::StorageClass
-        | Kind::CsiNode
-        | Kind::CsiDriver
-        | Kind::VolumeAttachment
-        | Kind::ResourceSlice
-        | Kind::DeviceClass
-        | Kind::DeviceTaintRule => false,
-        Kind::Pod
-        | Kind::PodDisruptionBudget
-        | Kind::PersistentVolumeClaim
-        | Kind::CsiStorageCapacity
-        | Kind::Service
-        | Kind::ReplicationController
-        | Kind::ReplicaSet
-        | Kind::StatefulSet
-        | Kind::ResourceClaim
-        | Kind::PodGroup
-        | Kind::Event => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

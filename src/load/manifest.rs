@@ -2,8 +2,10 @@
 
 use super::coverage::Ledger;
 use crate::model::cluster::Kind;
+use crate::model::id::FileId;
 use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
+use crate::source::files::FileTable;
 use serde::Deserialize;
 
 /// What a manifest says.
@@ -40,16 +42,22 @@ pub(super) fn read(json: &[u8]) -> Option<Manifest> {
 
 /// Takes what a manifest says: kinds that the API server does not have, kinds that could not be read, and when the pods
 /// were read.
-pub(super) fn take(manifest: &Manifest, path: &str, ledger: &mut Ledger, problems: &mut Vec<Problem>) -> Option<Time> {
+pub(super) fn take(
+    manifest: &Manifest,
+    file: FileId,
+    files: &FileTable,
+    ledger: &mut Ledger,
+    problems: &mut Vec<Problem>,
+) -> Option<Time> {
     for record in &manifest.kinds {
         let Some(kind) = Kind::ALL.iter().copied().find(|kind| kind.name() == record.kind) else { continue };
         match record.state.as_str() {
-            "notServed" => ledger.empty(kind),
+            "notServed" => ledger.empty(kind, file),
             "failed" => {
                 let said = record.error.as_deref().unwrap_or("kubectl failed");
                 let message = format!("{} could not be read when the dump was taken: {said}", kind.name());
                 let mut problem = Problem::new(ProblemCode::NotCaptured, message);
-                problem.path = Some(path.to_owned());
+                problem.path = Some(files.file(file).path.clone());
                 problem.help = Some(format!("get the right to `list` {} and take the dump again", kind.resource()));
                 problems.push(problem);
             }

@@ -52,7 +52,7 @@ pub(super) fn merge(files: &FileTable, mut harvests: Vec<Harvest>, ledger: &mut 
         entries.into_iter().map(|entries| entries.into_iter().map(Some).collect()).collect();
     for (batch, entry) in order {
         if let Some(entry) = entries[batch][entry].take() {
-            ledger.count(entry.kind);
+            ledger.count(entry.kind, entry.origin.file);
             builder.add(batch, entry);
         }
     }

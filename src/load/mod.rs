@@ -37,6 +37,7 @@ use crate::model::id::FileId;
 use crate::problem::{Problem, ProblemCode};
 use crate::source::files::FileTable;
 use crate::source::split::{self, Document, MAX_OBJECTS, NotItems, Room, Split};
+pub use coverage::Held;
 use coverage::Ledger;
 use foreign::Strangers;
 use harvest::{Batch, Harvest};
@@ -50,6 +51,8 @@ pub struct Loaded {
     pub cluster: Cluster,
     /// Trouble, in the order of files and bytes.
     pub problems: Vec<Problem>,
+    /// What each file holds of each kind, by kind.
+    pub held: Vec<Held>,
     /// Objects of kinds that the program does not need, counted: `apps/v1 Deployment`.
     pub skipped: BTreeMap<String, u64>,
     /// The API server's version (`v1.34.1`), from `kubectl version -o json` or a bundle's version file.
@@ -97,7 +100,7 @@ fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
             strangers.add(origin.file.index(), &files.file(origin.file).path, origin.offset, stranger);
         }
         for (file, manifest) in std::mem::take(&mut harvest.manifests) {
-            taken = manifest::take(&manifest, &files.file(file).path, &mut ledger, &mut problems).max(taken);
+            taken = manifest::take(&manifest, file, files, &mut ledger, &mut problems).max(taken);
         }
     }
     for (at, (split, file)) in splits.iter().zip(&files.files).enumerate() {
@@ -109,6 +112,7 @@ fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
     loaded.cluster = cluster;
     loaded.cluster.as_of = taken.or(loaded.cluster.as_of);
     loaded.cluster.coverage = ledger.coverage();
+    loaded.held = ledger.held();
     problems.extend(copies);
     problems.extend(strangers.problems(|kind| ledger.holds(kind)));
     let problems = place::resolve(files, problems);

@@ -1,7 +1,6 @@
 //! One object's JSON to the model, by kind.
 
 use super::fault::{self, Fault};
-use super::kind;
 use super::meta::Meta;
 use super::node::RawNode;
 use super::objects::{self, Parts, RawPriorityClass};
@@ -179,7 +178,7 @@ impl Head {
         let (Some(metadata), Some(name)) = (metadata, name) else {
             return Err(Fault::new(0, "`metadata.name` is missing"));
         };
-        let namespace = kind::is_namespaced(kind).then(|| tables.symbol(metadata.namespace()));
+        let namespace = kind.is_namespaced().then(|| tables.symbol(metadata.namespace()));
         Ok(Head { namespace, name: tables.symbol(name), version: metadata.version() })
     }
 
@@ -235,6 +234,6 @@ pub(super) fn title_of(kind: Kind, json: &[u8]) -> String {
     }
     let named: Named<'_> = serde_json::from_slice(json).unwrap_or_default();
     let names = named.metadata.unwrap_or_default();
-    let namespace = filled(names.namespace.as_ref()).filter(|_| kind::is_namespaced(kind));
+    let namespace = filled(names.namespace.as_ref()).filter(|_| kind.is_namespaced());
     title(kind, namespace, filled(names.name.as_ref()))
 }

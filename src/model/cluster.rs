@@ -172,6 +172,34 @@ impl Kind {
             Kind::Event => "events",
         }
     }
+
+    /// Whether objects of the kind live in namespaces.
+    pub const fn is_namespaced(self) -> bool {
+        match self {
+            Kind::Node
+            | Kind::PriorityClass
+            | Kind::Namespace
+            | Kind::PersistentVolume
+            | Kind::StorageClass
+            | Kind::CsiNode
+            | Kind::CsiDriver
+            | Kind::VolumeAttachment
+            | Kind::ResourceSlice
+            | Kind::DeviceClass
+            | Kind::DeviceTaintRule => false,
+            Kind::Pod
+            | Kind::PodDisruptionBudget
+            | Kind::PersistentVolumeClaim
+            | Kind::CsiStorageCapacity
+            | Kind::Service
+            | Kind::ReplicationController
+            | Kind::ReplicaSet
+            | Kind::StatefulSet
+            | Kind::ResourceClaim
+            | Kind::PodGroup
+            | Kind::Event => true,
+        }
+    }
 }
 
 /// What a dump holds of a kind.
@@ -200,6 +228,16 @@ pub struct Coverage {
     pub objects: u64,
     /// How many objects were damaged and left out.
     pub rejected: u64,
+}
+
+impl Coverage {
+    /// Whether the cluster may have had objects of the kind that were not read: all of them, or some.
+    pub const fn has_hole(&self) -> bool {
+        match self.state {
+            CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected => true,
+            CoverageState::Present | CoverageState::Empty => self.rejected > 0,
+        }
+    }
 }
 
 /// Everything a dump says, without regard to any release. Immutable once built.
@@ -316,5 +354,10 @@ impl Cluster {
     /// What the dump holds of a kind; a cluster made by hand without a ledger counts every kind as present.
     pub fn coverage_of(&self, kind: Kind) -> CoverageState {
         self.coverage.iter().find(|it| it.kind == kind).map_or(CoverageState::Present, |it| it.state)
+    }
+
+    /// Whether the cluster may have had objects of the kind that the dump does not hold.
+    pub fn may_lack(&self, kind: Kind) -> bool {
+        self.coverage.iter().find(|it| it.kind == kind).is_some_and(Coverage::has_hole)
     }
 }

@@ -229,15 +229,15 @@ impl Filter<'_> {
     /// Whether the dump lacks what would tell the claim's disk.
     fn is_unresolved(&self, one: PodClaim<'_>) -> bool {
         let Some(claim) = one.claim else {
-            return claims::lacks(self.cluster, Kind::PersistentVolumeClaim);
+            return self.cluster.may_lack(Kind::PersistentVolumeClaim);
         };
         match claim.volume_name {
             Some(name) if self.cluster.storage.volume(name).is_some() => false,
-            Some(_) if claims::lacks(self.cluster, Kind::PersistentVolume) => true,
+            Some(_) if self.cluster.may_lack(Kind::PersistentVolume) => true,
             Some(_) | None => {
                 let class = claims::class_name(self.cluster, claim);
                 let known = class.is_none_or(|class| self.cluster.storage.class(class).is_some());
-                !known && claims::lacks(self.cluster, Kind::StorageClass)
+                !known && self.cluster.may_lack(Kind::StorageClass)
             }
         }
     }

@@ -84,6 +84,7 @@ fn device_class_gap(cycle: &PodCycle<'_>, scalars: &[Scalar], gaps: &mut Gaps) -
     }
     let effect = match cycle.cluster().coverage_of(Kind::DeviceClass) {
         CoverageState::Empty => return GapSet::NONE,
+        // What is there is not read, so a damaged one makes no difference.
         CoverageState::Present => GapEffect::NotModelled,
         CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected => GapEffect::MayDiffer,
     };

@@ -17,7 +17,7 @@ use super::framework::{Fault, Gap, GapEffect, GapSet, PodCycle, Verdict};
 use super::outcome::{Cause, DryRunFailure, Eligibility, Nomination, Preemption, Trace};
 use crate::kube::behavior::{DryRunError, NominationWithoutCandidate, PotentialOrder};
 use crate::kube::plugin::Plugin;
-use crate::model::cluster::{CoverageState, Kind};
+use crate::model::cluster::Kind;
 use crate::model::id::NodeId;
 use crate::model::time::Time;
 use choice::Choices;
@@ -139,10 +139,7 @@ fn budget_gaps(cycle: &PodCycle<'_>, preemption: &Preemption) -> Vec<Gap> {
         object,
         effect: GapEffect::MayDiffer,
     };
-    let missing = match cluster.coverage_of(Kind::PodDisruptionBudget) {
-        CoverageState::Present | CoverageState::Empty => None,
-        CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected => Some(gap(None)),
-    };
+    let missing = cluster.may_lack(Kind::PodDisruptionBudget).then(|| gap(None));
     let charges = preemption.candidates.iter().flat_map(|it| &it.victims).flat_map(|victim| &victim.pdbs);
     let mut blank: Vec<_> = charges.map(|charge| charge.pdb).filter(|pdb| cluster.pdb(*pdb).status_missing).collect();
     blank.sort_unstable();
