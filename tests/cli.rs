@@ -412,6 +412,29 @@ fn every_report_keeps_to_its_schema() {
 }
 
 #[test]
+fn every_line_keeps_to_its_schema() {
+    let scratch = Scratch::new("lines");
+    let problems = scratch.path("problems.ndjson");
+    let cut = scratch.path("cut.json");
+    fs::write(&cut, "{\"kind\": \"Pod\", \"apiVersion\": \"v1\",").unwrap();
+    let cut = cut.to_str().unwrap();
+    let args = ["explain", "-o", "ndjson", "--each", "--problems", problems.to_str().unwrap()];
+    let output = run(&[&args[..], &[cut, "fixtures/tie", "fixtures/fits", "fixtures/volume-waits", "gone"]].concat());
+    let problems = fs::read_to_string(&problems).unwrap();
+    for (kind, lines, least) in [("pod-line", out(&output), 5), ("problem-line", problems, 2)] {
+        let schema = json(&["schema", kind]);
+        let properties = schema["properties"].as_object().unwrap();
+        assert_eq!(schema["required"].as_array().unwrap().len(), properties.len(), "{kind}: every key is always there");
+        assert!(lines.lines().count() >= least, "{lines}");
+        for line in lines.lines() {
+            let mut found = Vec::new();
+            violations(&schema, &schema, &serde_json::from_str(line).unwrap(), "$", &mut found);
+            assert!(found.is_empty(), "{line}: {found:#?}");
+        }
+    }
+}
+
+#[test]
 fn an_extender_leaves_the_pods_it_cares_for_undetermined() {
     let scratch = common::Scratch::new("extender");
     let answer = |managed: &str| {

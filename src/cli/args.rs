@@ -1,5 +1,6 @@
 //! What may be written on the command line.
 
+use super::shard::ShardArg;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -86,10 +87,14 @@ pub(crate) enum ReportKind {
     Compare,
     /// What `versions -o json` prints
     Versions,
+    /// A line of `explain -o ndjson`
+    PodLine,
+    /// A line of `explain --problems`
+    ProblemLine,
 }
 
 /// Which files, and how to read them.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct InputArgs {
     /// Files and folders that kubectl wrote; `-` is standard input. Without any: standard input if something is piped
     /// into it, else $PREEMPT_AUDIT_DUMP, else the current folder
@@ -153,10 +158,17 @@ pub(crate) struct Explain {
     pub(crate) compare_all: bool,
 
     #[command(flatten)]
+    pub(crate) fleet: FleetArgs,
+
+    #[command(flatten)]
     pub(crate) scheduler: SchedulerArgs,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+
+    /// Write the answer to FILE, whole or not at all, instead of standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output_file: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) status: StatusArgs,
@@ -164,6 +176,24 @@ pub(crate) struct Explain {
     /// Threads [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+/// Many dumps, and many processes.
+#[derive(Args, Debug)]
+pub(crate) struct FleetArgs {
+    /// Take each PATH as a dump of its own; of one folder, each folder, archive and file that lies directly in it. A dump
+    /// that cannot be answered does not stop the others; the exit status is the worst of all
+    #[arg(long, help_heading = "Fleet")]
+    pub(crate) each: bool,
+
+    /// Answer only a share of the dumps, by size; of one dump, of its pods: `0/4` to `3/4`, counted from 0, or `auto/4` for
+    /// $JOB_COMPLETION_INDEX as a Kubernetes Indexed Job sets it. All shares together are the whole
+    #[arg(long, value_name = "I/N", help_heading = "Fleet")]
+    pub(crate) shard: Option<ShardArg>,
+
+    /// With -o ndjson, write every dump's problems to FILE, one a line: see `schema problem-line`
+    #[arg(long, value_name = "FILE", help_heading = "Fleet")]
+    pub(crate) problems: Option<PathBuf>,
 }
 
 /// How to print.
@@ -201,6 +231,8 @@ pub(crate) enum Form {
     Wide,
     /// A report for programs: see `schema`
     Json,
+    /// A line of JSON for each pod, for tables: see `schema pod-line`
+    Ndjson,
 }
 
 /// When to paint.

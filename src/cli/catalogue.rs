@@ -6,6 +6,7 @@ use super::failure::Failure;
 use super::io::Io;
 use crate::problem::ProblemCode;
 use crate::report::json::{CompareReport, ComparedPod, ExplainReport, PodReport, VersionsReport};
+use crate::report::ndjson::{PodLine, ProblemLine};
 use clap::CommandFactory;
 use schemars::generate::SchemaSettings;
 
@@ -37,6 +38,8 @@ pub(crate) fn schema(report: ReportKind, io: &mut Io<'_>) -> Result<Exit, Failur
     let schema = match report {
         ReportKind::Explain => generator.into_root_schema_for::<ExplainReport<Vec<PodReport>>>(),
         ReportKind::Compare => generator.into_root_schema_for::<CompareReport<Vec<ComparedPod>>>(),
+        ReportKind::PodLine => generator.into_root_schema_for::<PodLine>(),
+        ReportKind::ProblemLine => generator.into_root_schema_for::<ProblemLine>(),
         ReportKind::Versions => generator.into_root_schema_for::<VersionsReport>(),
     };
     super::explain::write_json(&schema, io)?;

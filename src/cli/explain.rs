@@ -1,19 +1,23 @@
 //! `explain`.
 
 use super::answers::{Answer, Desk};
-use super::args::{Explain, FailOn, Form, StatusArgs};
+use super::args::{Explain, FailOn, Form, InputArgs, StatusArgs, When};
 use super::compare;
 use super::exit::Exit;
 use super::failure::Failure;
+use super::fleet;
 use super::input::{self, Input};
 use super::io::Io;
+use super::outfile::OutFile;
 use super::scheduler::{self, Scheduler};
+use super::shard::Shard;
 use super::target::{self, Target};
 use crate::engine::outcome::Certainty;
 use crate::model::cluster::Cluster;
 use crate::model::id::{NodeId, PodId};
 use crate::report::escape::SafeJson;
 use crate::report::json::{self, API_VERSION, ExplainReport, PodOutcome, PodReport, Tool};
+use crate::report::ndjson::PodLine;
 use crate::report::page::{Ink, Page, TableRow};
 use crate::report::story::{self, Detail};
 use crate::report::view::{self, View};
@@ -24,36 +28,56 @@ use std::io::Write;
 use std::sync::Arc;
 
 /// Pods that are answered together: enough for every processor, few enough to hold their reports in memory.
-const BATCH: usize = 32;
+pub(crate) const BATCH: usize = 32;
 
 /// Runs `explain`.
 pub(crate) fn run(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    let Some(path) = &args.output_file else { return answer(args, io) };
+    let file = OutFile::create(path)?;
+    let mut into = Io {
+        stdout: Box::new(file.hand()?),
+        stderr: Box::new(&mut io.stderr),
+        stdout_is_terminal: false,
+        env: Box::new(&io.env),
+        ..*io
+    };
+    let exit = answer(args, &mut into)?;
+    let flushed = into.stdout.flush();
+    into.written(flushed)?;
+    drop(into);
+    file.finish()?;
+    Ok(exit)
+}
+
+fn answer(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let releases = compare::releases(args)?;
+    let shard = Shard::of(args.fleet.shard, io)?;
     let pool = pool(args.jobs)?;
-    let (piped, dump) = (io.stdin_is_piped, io.variable(input::DUMP_VARIABLE));
-    let mut input = pool.install_or_here(|| Input::read(&args.input, piped, dump))?;
-    input.tell_problems(io, args.output.color);
-    if input.is_empty() {
-        return Err(input.nothing_found());
+    if fleet::is_asked(args) {
+        return fleet::run(args, shard, &pool, io);
     }
-    let targets = targets(args, &input.loaded.cluster);
+    let mut input = read(&args.input, args.output.color, &pool, io)?;
+    input.checked()?;
+    let targets = share(targets(args, &input.loaded.cluster), shard);
     if !releases.is_empty() {
         return compare::run(args, &releases, &targets, input, io);
     }
     let scheduler = scheduler::resolve(&args.scheduler, &mut input)?;
-    let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
-    let desk = pool.install_or_here(|| Desk::new(&cluster, &scheduler));
-    let node = args.node.as_deref().map(|it| target::node(desk.cluster(), it)).transpose()?;
-    let run = Run { args, input: &input, scheduler: &scheduler, desk, node, pool, exit: Cell::new(Exit::Clean) };
-    match args.output.form() {
-        Form::Json => run.json(&targets, io)?,
-        Form::Table => run.text(&targets, Detail::Screen, io)?,
-        Form::Wide => run.text(&targets, Detail::Wide, io)?,
-    }
-    Ok(run.exit.get())
+    let run = Run::new(args, &mut input, &scheduler, &pool)?;
+    run.print(&targets, io)?;
+    Ok(run.exit())
 }
 
-fn targets(args: &Explain, cluster: &Cluster) -> Vec<Target> {
+/// Reads a dump and tells its problems.
+pub(crate) fn read(args: &InputArgs, color: When, pool: &Pool, io: &mut Io<'_>) -> Result<Input, Failure> {
+    let (piped, dump) = (io.stdin_is_piped, io.variable(input::DUMP_VARIABLE));
+    let input = pool.install_or_here(|| Input::read(args, piped, dump))?;
+    input.tell_problems(io, color);
+    Ok(input)
+}
+
+/// The pods that are asked for.
+pub(crate) fn targets(args: &Explain, cluster: &Cluster) -> Vec<Target> {
     let namespace = args.namespace.as_deref();
     if args.pods.is_empty() {
         let pending = target::pending(cluster).into_iter();
@@ -61,6 +85,11 @@ fn targets(args: &Explain, cluster: &Cluster) -> Vec<Target> {
         return pending.filter(here).map(Target::Pod).collect();
     }
     args.pods.iter().map(|asked| target::find(cluster, asked, namespace)).collect()
+}
+
+/// Those of the pods that this process answers.
+pub(crate) fn share(targets: Vec<Target>, shard: Shard) -> Vec<Target> {
+    targets.into_iter().enumerate().filter(|(at, _)| shard.takes(*at)).map(|(_, it)| it).collect()
 }
 
 /// A pool of as many threads as asked for; the processors' number without.
@@ -81,28 +110,59 @@ impl Pool {
     }
 }
 
-struct Run<'a> {
+/// A dump with a scheduler in front of it.
+pub(crate) struct Run<'a> {
     args: &'a Explain,
     input: &'a Input,
     scheduler: &'a Scheduler,
     desk: Desk<'a>,
     node: Option<NodeId>,
-    pool: Pool,
+    pool: &'a Pool,
     exit: Cell<Exit>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// Puts the scheduler in front of the dump.
+    pub(crate) fn new(
+        args: &'a Explain,
+        input: &'a mut Input,
+        scheduler: &'a Scheduler,
+        pool: &'a Pool,
+    ) -> Result<Self, Failure> {
+        let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
+        let desk = pool.install_or_here(|| Desk::new(&cluster, scheduler));
+        let node = args.node.as_deref().map(|it| target::node(desk.cluster(), it)).transpose()?;
+        Ok(Run { args, input, scheduler, desk, node, pool, exit: Cell::new(Exit::Clean) })
+    }
+
+    /// The worst of what was answered so far.
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit.get()
+    }
+
+    /// Answers in the form asked for.
+    pub(crate) fn print(&self, targets: &[Target], io: &mut Io<'_>) -> Result<(), Failure> {
+        match self.args.output.form() {
+            Form::Json => self.json(targets, io),
+            Form::Ndjson | Form::Table => self.text(targets, Detail::Screen, io),
+            Form::Wide => self.text(targets, Detail::Wide, io),
+        }
+    }
+
     fn answers<'t>(&self, targets: &'t [Target]) -> Vec<Answer<'t>> {
         let desk = &self.desk;
         let answers = self.pool.install_or_here(|| desk.answers(targets));
         for answer in &answers {
-            let exit = match &answer.outcome {
-                Some(outcome) => judge(&self.desk.view(outcome), &self.args.status),
-                None => Exit::Unusable,
-            };
-            self.exit.set(self.exit.get().max(exit));
+            self.exit.set(self.exit.get().max(self.judge(answer)));
         }
         answers
+    }
+
+    fn judge(&self, answer: &Answer<'_>) -> Exit {
+        match &answer.outcome {
+            Some(outcome) => judge(&self.desk.view(outcome), &self.args.status),
+            None => Exit::Unusable,
+        }
     }
 
     fn scheduler_row(&self) -> json::Scheduler {
@@ -112,6 +172,33 @@ impl Run<'_> {
             profile: self.scheduler.profiles[0].scheduler_name.clone(),
             assumptions: self.scheduler.assumptions.clone(),
         }
+    }
+
+    // ---- for tables
+
+    /// The line of a dump, with what is known of its scheduler and its time.
+    pub(crate) fn dump_line(&self, line: PodLine) -> PodLine {
+        let scheduler = self.scheduler_row();
+        PodLine {
+            scheduler_version: Some(scheduler.version),
+            scheduler_version_from: Some(scheduler.version_from),
+            scheduler_profile: Some(scheduler.profile),
+            as_of: self.desk.cluster().as_of.map(view::time_text),
+            ..line
+        }
+    }
+
+    /// The lines of pods.
+    pub(crate) fn pod_lines(&self, dump: &PodLine, targets: &[Target]) -> Vec<PodLine> {
+        let line = |answer: &Answer<'_>| {
+            let line = match &answer.outcome {
+                Some(outcome) => dump.of_pod(&self.desk.view(outcome)),
+                None => dump.not_found(answer.target.not_found().0),
+            };
+            let other_patch = answer.other_patch.as_ref().map(|it| it.version.clone());
+            PodLine { other_patch, exit_status: self.judge(answer).code(), ..line }
+        };
+        self.answers(targets).iter().map(line).collect()
     }
 
     // ---- for programs
@@ -158,7 +245,9 @@ impl Run<'_> {
     fn text(&self, targets: &[Target], detail: Detail, io: &mut Io<'_>) -> Result<(), Failure> {
         let mut page = io.page(self.args.output.color);
         let asked = !self.args.pods.is_empty();
-        if targets.is_empty() {
+        if targets.is_empty() && self.args.fleet.shard.is_some() {
+            page.sentence(0, "No pod is pending, or none falls to this shard.");
+        } else if targets.is_empty() {
             page.sentence(0, "No pod is pending: every pod of the dump has a node or is finished.");
         } else if targets.len() > 1 && !asked && self.node.is_none() && detail == Detail::Screen {
             let mut rows: Vec<TableRow> = Vec::new();
@@ -222,7 +311,7 @@ impl Serialize for Streamed<'_, '_> {
 
 /// Prints a report for programs.
 pub(crate) fn write_json(report: &impl Serialize, io: &mut Io<'_>) -> Result<(), Failure> {
-    let mut out = serde_json::Serializer::with_formatter(&mut io.stdout, SafeJson::new());
+    let mut out = serde_json::Serializer::with_formatter(&mut io.stdout, SafeJson::pretty());
     let written = report.serialize(&mut out).map_err(std::io::Error::from).and_then(|()| writeln!(io.stdout));
     io.written(written)
 }

@@ -47,6 +47,11 @@ impl Input {
         self.loaded.cluster.nodes.is_empty() && self.loaded.cluster.pods.is_empty()
     }
 
+    /// Fails where there is nothing to answer from.
+    pub(crate) fn checked(&self) -> Result<(), Failure> {
+        if self.is_empty() { Err(self.nothing_found()) } else { Ok(()) }
+    }
+
     /// Why there is no answer from an input that is empty.
     pub(crate) fn nothing_found(&self) -> Failure {
         let message = "nothing to answer from: no node and no pod was read";

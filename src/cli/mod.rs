@@ -8,9 +8,12 @@ mod compare;
 pub mod exit;
 mod explain;
 mod failure;
+mod fleet;
 mod input;
 pub mod io;
+mod outfile;
 mod scheduler;
+mod shard;
 mod target;
 mod versions;
 

@@ -13,6 +13,9 @@ use crate::report::page::{Ink, Page, TableRow, words};
 
 /// Runs `versions`.
 pub(crate) fn run(args: &Versions, io: &mut Io<'_>) -> Result<Exit, Failure> {
+    if args.output.form() == Form::Ndjson {
+        return Err(Failure::new("-o ndjson is for answers about pods").help("ask with -o json"));
+    }
     let releases: Vec<Release> = if args.releases.is_empty() {
         Release::known().flat_map(|it| (0..=it.patch).map(move |patch| Release::new(it.minor, patch))).collect()
     } else {

@@ -33,33 +33,34 @@ pub fn safe_lines(text: &str) -> String {
     text.lines().map(safe).collect::<Vec<_>>().join("\n")
 }
 
-/// Pretty JSON whose strings hold no unsafe character: those are written as JSON escapes.
-pub struct SafeJson<'i> {
-    pretty: serde_json::ser::PrettyFormatter<'i>,
+/// JSON whose strings hold no unsafe character: those are written as JSON escapes.
+pub struct SafeJson<F> {
+    layout: F,
 }
 
-impl SafeJson<'_> {
+impl SafeJson<serde_json::ser::PrettyFormatter<'_>> {
     /// Two spaces a level.
-    pub fn new() -> Self {
-        SafeJson { pretty: serde_json::ser::PrettyFormatter::new() }
+    pub fn pretty() -> Self {
+        SafeJson { layout: serde_json::ser::PrettyFormatter::new() }
     }
 }
 
-impl Default for SafeJson<'_> {
-    fn default() -> Self {
-        SafeJson::new()
+impl SafeJson<serde_json::ser::CompactFormatter> {
+    /// All on one line.
+    pub fn compact() -> Self {
+        SafeJson { layout: serde_json::ser::CompactFormatter }
     }
 }
 
 macro_rules! pass_on {
     ($($name:ident($($arg:ident: $type:ty),*)),+ $(,)?) => {$(
         fn $name<W: ?Sized + io::Write>(&mut self, writer: &mut W $(, $arg: $type)*) -> io::Result<()> {
-            self.pretty.$name(writer $(, $arg)*)
+            self.layout.$name(writer $(, $arg)*)
         }
     )+};
 }
 
-impl serde_json::ser::Formatter for SafeJson<'_> {
+impl<F: serde_json::ser::Formatter> serde_json::ser::Formatter for SafeJson<F> {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
         if fragment.is_ascii() && !fragment.contains('\u{7f}') {
             return writer.write_all(fragment.as_bytes());
@@ -101,7 +102,7 @@ mod tests {
     fn json_says_the_same_without_unsafe_characters() {
         let names = ["a\u{202e}b", "\x7f", "\u{e0041}", "日本", "\x1b[2J\"\\"];
         let mut text = Vec::new();
-        names.serialize(&mut serde_json::Serializer::with_formatter(&mut text, SafeJson::new())).unwrap();
+        names.serialize(&mut serde_json::Serializer::with_formatter(&mut text, SafeJson::pretty())).unwrap();
         let text = String::from_utf8(text).unwrap();
         assert!(!text.chars().any(|c| is_unsafe(c) && c != '\n'), "{text}");
         assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), names);

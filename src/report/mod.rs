@@ -5,6 +5,7 @@ pub mod compare;
 pub mod escape;
 pub mod groups;
 pub mod json;
+pub mod ndjson;
 pub mod node_story;
 pub mod page;
 pub mod problems;

@@ -7,6 +7,7 @@
 pub mod archive;
 mod encoding;
 pub mod files;
+pub mod fleet;
 mod map;
 mod names;
 mod noise;

@@ -62,21 +62,21 @@ impl Walk {
 }
 
 #[cfg(unix)]
-type Identity = (u64, u64);
+pub(crate) type Identity = (u64, u64);
 
 /// What makes a regular file the same file; `None` for pipes, each of which is read.
 #[cfg(unix)]
-fn identity(path: &Path) -> Option<Identity> {
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
     use std::os::unix::fs::MetadataExt;
     let metadata = path.metadata().ok()?;
     metadata.is_file().then(|| (metadata.dev(), metadata.ino()))
 }
 
 #[cfg(not(unix))]
-type Identity = PathBuf;
+pub(crate) type Identity = PathBuf;
 
 #[cfg(not(unix))]
-fn identity(path: &Path) -> Option<Identity> {
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
     path.canonicalize().ok()
 }
 
