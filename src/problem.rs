@@ -128,7 +128,7 @@ codes! {
     /// The input holds more objects than are read, 4,000,000, which is several times what the largest clusters hold. None
     /// is used, for an answer from a part would pass for one from the whole.
     TooManyObjects = "PA0215", Error, "too many objects",
-        changes: "there is no answer",
+        changes: "there is no answer: nothing of the input is used",
         remedy: "give one cluster at a time, and only the kinds that are read; events can be left out";
     /// The scheduler would not start with this configuration, or the release does not read its version.
     RefusedConfig = "PA0301", Error, "scheduler configuration refused",

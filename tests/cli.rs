@@ -402,6 +402,8 @@ fn every_report_keeps_to_its_schema() {
     for (kind, args) in [
         ("compare", &["explain", "-o", "json", "--compare", "1.18,1.37", "fixtures/hidden-victim"][..]),
         ("versions", &["versions", "-o", "json"]),
+        ("inspect", &["inspect", "-o", "json", "fixtures/few-candidates"]),
+        ("inspect", &["inspect", "-o", "json", "--pod", "nobody", "--pod", "db/postgres-0", "fixtures/volume-waits"]),
         ("explain", &["explain", "-o", "json", "--pod", "nobody", "--node", "worker-1", PDB_PROTECTS]),
     ] {
         let schema = json(&["schema", kind]);

@@ -107,7 +107,8 @@ impl<'a> Desk<'a> {
         View { cycle: self.cycle(outcome.pod), outcome }
     }
 
-    fn cycle(&self, pod: PodId) -> PodCycle<'_> {
+    /// What a plugin is given that decides about the pod.
+    pub(crate) fn cycle(&self, pod: PodId) -> PodCycle<'_> {
         PodCycle { snapshot: &self.snapshot, pod, profile: profile_of(pod, self.cluster(), &self.scheduler.profiles) }
     }
 }

@@ -25,6 +25,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Explain what the scheduler does about pending pods: the node, the victims, and why
     Explain(Box<Explain>),
+    /// Tell what a dump holds and what it lacks, what that could change, and how to get it
+    Inspect(Inspect),
     /// Take a dump: run kubectl for exactly the kinds that are read, and nothing else
     Capture(Capture),
     /// List what differs between releases of the scheduler
@@ -47,6 +49,31 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+}
+
+/// `inspect`.
+#[derive(Args, Debug)]
+pub(crate) struct Inspect {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// A pod, in any form that `explain` knows: what the dump lacks for its answer; may be given more than once
+    #[arg(long = "pod", short, value_name = "POD")]
+    pub(crate) pods: Vec<String>,
+
+    /// Namespace of pods that are given without one
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) scheduler: SchedulerArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Exit 3 where something that the dump lacks could change the answer for a pending pod, or for the pods given
+    #[arg(long, help_heading = "Exit status")]
+    pub(crate) strict: bool,
 }
 
 /// `capture`.
@@ -85,6 +112,8 @@ pub(crate) enum ReportKind {
     Explain,
     /// What `explain --compare … -o json` prints
     Compare,
+    /// What `inspect -o json` prints
+    Inspect,
     /// What `versions -o json` prints
     Versions,
     /// A line of `explain -o ndjson`

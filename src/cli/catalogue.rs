@@ -5,6 +5,7 @@ use super::exit::Exit;
 use super::failure::Failure;
 use super::io::Io;
 use crate::problem::ProblemCode;
+use crate::report::inspect::InspectReport;
 use crate::report::json::{CompareReport, ComparedPod, ExplainReport, PodReport, VersionsReport};
 use crate::report::ndjson::{PodLine, ProblemLine};
 use clap::CommandFactory;
@@ -40,6 +41,7 @@ pub(crate) fn schema(report: ReportKind, io: &mut Io<'_>) -> Result<Exit, Failur
         ReportKind::Compare => generator.into_root_schema_for::<CompareReport<Vec<ComparedPod>>>(),
         ReportKind::PodLine => generator.into_root_schema_for::<PodLine>(),
         ReportKind::ProblemLine => generator.into_root_schema_for::<ProblemLine>(),
+        ReportKind::Inspect => generator.into_root_schema_for::<InspectReport>(),
         ReportKind::Versions => generator.into_root_schema_for::<VersionsReport>(),
     };
     super::explain::write_json(&schema, io)?;

@@ -166,12 +166,7 @@ impl<'a> Run<'a> {
     }
 
     fn scheduler_row(&self) -> json::Scheduler {
-        json::Scheduler {
-            version: self.scheduler.release.to_string(),
-            version_from: self.scheduler.from,
-            profile: self.scheduler.profiles[0].scheduler_name.clone(),
-            assumptions: self.scheduler.assumptions.clone(),
-        }
+        self.scheduler.row()
     }
 
     // ---- for tables

@@ -10,6 +10,7 @@ mod explain;
 mod failure;
 mod fleet;
 mod input;
+mod inspect;
 pub mod io;
 mod outfile;
 mod scheduler;
@@ -38,6 +39,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, io: &mut Io<'_>) -> Exit {
     };
     let done = match &cli.command {
         Command::Explain(args) => explain::run(args, io),
+        Command::Inspect(args) => inspect::run(args, io),
         Command::Capture(args) => capture::run(args, io),
         Command::Versions(args) => versions::run(args, io),
         Command::ExplainCode { code } => catalogue::explain_code(code.as_deref(), io),

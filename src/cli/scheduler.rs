@@ -12,7 +12,7 @@ use crate::load::scheduler_config::SchedulerConfig;
 use crate::load::schedulers;
 use crate::model::symbols::Symbols;
 use crate::problem::{Problem, ProblemCode};
-use crate::report::json::VersionFrom;
+use crate::report::json::{self, VersionFrom};
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,6 +38,18 @@ pub(crate) struct Scheduler {
     pub(crate) extenders: Vec<Vec<String>>,
     /// The oldest patch that may be meant, where it behaves otherwise.
     pub(crate) oldest: Option<Box<Scheduler>>,
+}
+
+impl Scheduler {
+    /// For a report.
+    pub(crate) fn row(&self) -> json::Scheduler {
+        json::Scheduler {
+            version: self.release.to_string(),
+            version_from: self.from,
+            profile: self.profiles[0].scheduler_name.clone(),
+            assumptions: self.assumptions.clone(),
+        }
+    }
 }
 
 /// What does not depend on the release.

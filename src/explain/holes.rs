@@ -155,18 +155,35 @@ pub fn harmless(cycle: &PodCycle<'_>, background: &Background, kind: Kind) -> Op
     }
 }
 
-/// The same, once it is known what came of the pod; `None` is a kind that is among its gaps.
-pub fn harmless_to(cycle: &PodCycle<'_>, background: &Background, outcome: &Outcome, kind: Kind) -> Option<Harmless> {
+/// What a kind that the dump lacks is to the answer for a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bearing {
+    /// It is among the answer's gaps.
+    Gap,
+    /// No rule came to it, but one may once the answer's gaps are filled.
+    MayFollow,
+    /// It cannot change the answer.
+    Harmless(Harmless),
+}
+
+/// What a kind is to the answer, once it is known what came of the pod.
+pub fn bearing(cycle: &PodCycle<'_>, background: &Background, outcome: &Outcome, kind: Kind) -> Bearing {
     if outcome.gaps.iter().any(|gap| gap.kind == kind) {
-        return None;
+        return Bearing::Gap;
+    }
+    if let Some(why) = harmless(cycle, background, kind) {
+        return Bearing::Harmless(why);
+    }
+    if !outcome.gaps.is_empty() {
+        return Bearing::MayFollow;
     }
     let preemption = outcome.post_filter.as_ref().and_then(|it| it.preemption.as_ref());
-    harmless(cycle, background, kind).or(Some(match (kind, &outcome.disposition, preemption) {
+    Bearing::Harmless(match (kind, &outcome.disposition, preemption) {
         (Kind::PodDisruptionBudget, Disposition::Feasible(_), _) => Harmless::Fits,
         (Kind::PodDisruptionBudget, _, Some(it)) if it.eligibility != Eligibility::Eligible => Harmless::Ineligible,
         (Kind::PodDisruptionBudget, _, _) => Harmless::NoCandidates,
         _ => Harmless::NotAsked,
-    }))
+    })
 }
 
 fn selects_namespaces(term: &PodAffinityTerm) -> bool {
@@ -185,35 +202,40 @@ mod tests {
     use super::*;
     use crate::testkit::{Scene, scene, scene_without};
 
-    fn harmless_of(scene: &Scene, kind: Kind) -> Option<Harmless> {
+    fn bearing_of(scene: &Scene, kind: Kind) -> Bearing {
         let background = Background::of(&scene.snapshot.cluster);
-        harmless_to(&scene.cycle(), &background, &scene.outcome(), kind)
+        bearing(&scene.cycle(), &background, &scene.outcome(), kind)
     }
 
     #[test]
     fn budgets_matter_to_whoever_evicts() {
         let lacking = |text| scene_without(34, text, &[Kind::PodDisruptionBudget]);
-        let why = |text| harmless_of(&lacking(text), Kind::PodDisruptionBudget);
-        assert_eq!(why("node a cpu=1\npod x on=a prio=1 cpu=1\nwant w prio=2 cpu=1"), None);
-        assert_eq!(why("node a cpu=2\npod x on=a prio=1 cpu=1\nwant w prio=2 cpu=1"), Some(Harmless::Fits));
-        let never = "node a cpu=1\npod x on=a prio=1 cpu=1\nwant w prio=2 cpu=1 never";
-        assert_eq!(why(never), Some(Harmless::NeverPreempts));
-        let equals = "node a cpu=1\npod x on=a prio=2 cpu=1\nwant w prio=2 cpu=1";
-        assert_eq!(why(equals), Some(Harmless::NobodyLower));
-        let large = "node a cpu=1\npod x on=a prio=1 cpu=1\nwant w prio=2 cpu=3";
-        assert_eq!(why(large), Some(Harmless::NoCandidates));
+        let of = |text| bearing_of(&lacking(text), Kind::PodDisruptionBudget);
+        assert_eq!(of("node a cpu=1\npod x on=a prio=1 cpu=1\nwant w prio=2 cpu=1"), Bearing::Gap);
+        for (text, why) in [
+            ("node a cpu=2\npod x on=a prio=1 cpu=1\nwant w prio=2 cpu=1", Harmless::Fits),
+            ("node a cpu=1\npod x on=a prio=1 cpu=1\nwant w prio=2 cpu=1 never", Harmless::NeverPreempts),
+            ("node a cpu=1\npod x on=a prio=2 cpu=1\nwant w prio=2 cpu=1", Harmless::NobodyLower),
+            ("node a cpu=1\npod x on=a prio=1 cpu=1\nwant w prio=2 cpu=3", Harmless::NoCandidates),
+        ] {
+            assert_eq!(of(text), Bearing::Harmless(why), "{text}");
+        }
     }
 
     #[test]
     fn a_kind_matters_to_pods_that_lead_to_it() {
-        let kinds = [Kind::StorageClass, Kind::PersistentVolume, Kind::Service, Kind::ResourceClaim, Kind::Namespace];
-        let why = |scene: &Scene| kinds.map(|kind| harmless_of(scene, kind));
-        let plain = scene_without(34, "node a cpu=1\nwant w cpu=1", &kinds);
-        let (none, spread) = (Some(Harmless::NoVolumes), Some(Harmless::NoDefaultSpread));
-        let (devices, names) = (Some(Harmless::NoDevices), Some(Harmless::NoNamespaceSelector));
-        assert_eq!(why(&plain), [none, none, spread, devices, names]);
-        let claim = scene_without(34, "node a cpu=1\nclaim data class=fast\nwant w cpu=1 claim=data", &kinds);
-        assert_eq!(why(&claim)[0], None, "the claim's class is not there");
-        assert_eq!(harmless_of(&scene(34, "node a cpu=1\npod w on=a\nwant v"), Kind::Event), Some(Harmless::NotRead));
+        let kinds = [Kind::StorageClass, Kind::CsiStorageCapacity, Kind::Service, Kind::ResourceClaim, Kind::Namespace];
+        let of = |text| kinds.map(|kind| bearing_of(&scene_without(34, text, &kinds), kind));
+        let rest = [Harmless::NoDefaultSpread, Harmless::NoDevices, Harmless::NoNamespaceSelector];
+        let rest = rest.map(Bearing::Harmless);
+        let plain = of("node a cpu=1\nwant w cpu=1");
+        assert_eq!(plain[..2], [Bearing::Harmless(Harmless::NoVolumes); 2]);
+        assert_eq!(plain[2..], rest);
+        // With its class the claim may wait for a node, and then capacities are asked.
+        let claim = of("node a cpu=1\nclaim data class=fast\nwant w cpu=1 claim=data");
+        assert_eq!(claim[..2], [Bearing::Gap, Bearing::MayFollow]);
+        assert_eq!(claim[2..], rest);
+        let event = bearing_of(&scene(34, "node a cpu=1\nwant v"), Kind::Event);
+        assert_eq!(event, Bearing::Harmless(Harmless::NotRead));
     }
 }

@@ -244,6 +244,9 @@ pub struct PodReport {
     /// What the dump lacks and the answer touches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gaps: Vec<GapRow>,
+    /// The kubectl command that gets what `gaps` lack; absent where none can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
     /// The dry run of the node asked for, step by step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_steps: Option<NodeSteps>,
@@ -321,6 +324,7 @@ impl PodReport {
             actions: Vec::new(),
             certainty: None,
             gaps: Vec::new(),
+            remedy: None,
             node_steps: None,
             other_patch: None,
         }

@@ -4,6 +4,8 @@ pub mod amount;
 pub mod compare;
 pub mod escape;
 pub mod groups;
+pub mod holes;
+pub mod inspect;
 pub mod json;
 pub mod ndjson;
 pub mod node_story;

@@ -116,6 +116,11 @@ impl Page {
         }
     }
 
+    /// A line that is never wrapped, such as a command to be copied.
+    pub fn verbatim(&mut self, indent: usize, text: &str) {
+        let _ = writeln!(self.out, "{:indent$}{}", "", safe(text));
+    }
+
     /// A table, indented by two, each row with lines of its own beneath it.
     pub fn table(&mut self, columns: &[Column<'_>], rows: Vec<TableRow>) {
         let mut table = Table::new();

@@ -3,10 +3,10 @@
 use super::amount::{amount, clock, count, free_of_asked, plural, resource_name, span};
 use super::compare;
 use super::groups::{self, Group, Obstacle};
+use super::holes;
 use super::json::{OtherPatch, PodOutcome};
 use super::page::{Column, Ink, Page, TableRow, numbers, words};
-use super::view::{View, cause_text, gap_text};
-use crate::engine::framework::{Gap, GapEffect};
+use super::view::{View, cause_text};
 use crate::engine::node_view::NodeView;
 use crate::engine::outcome::{
     Candidate, Certainty, Choice, Criterion, Disposition, Eligibility, Gated, PossibleNomination, Victim,
@@ -16,7 +16,6 @@ use crate::explain::help::{self, Change, Would};
 use crate::explain::node_story::NodeStory;
 use crate::explain::numbers as sums;
 use crate::kube::behavior::VictimDeletions;
-use crate::model::cluster::Kind;
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::resources::ResourceName;
 use std::collections::BTreeMap;
@@ -725,36 +724,12 @@ impl Story<'_, '_> {
             return;
         }
         for gap in gaps.iter().take(self.detail.at_most(6)) {
-            let text = self.gap(gap);
+            let text = holes::gap_sentence(self.view.cluster(), gap);
             self.page.painted(2, Some(Ink::Careful), &text);
         }
-        let mut resources: Vec<&str> = gaps.iter().map(|it| it.kind.resource()).collect();
-        resources.sort_unstable();
-        resources.dedup();
-        let computed = gaps.iter().any(|it| it.effect != GapEffect::NotModelled);
-        if computed {
-            let text = format!("To fill the gap: kubectl get {} -A -o json > more.json", resources.join(","));
-            self.page.sentence(2, &text);
-        }
-    }
-
-    fn gap(&self, gap: &Gap) -> String {
-        let (kind, plugin) = (gap.kind.name(), gap.plugin.name());
-        if matches!(gap.kind, Kind::Node | Kind::Pod) {
-            return format!("The dump does not hold all {}: every sum may be wrong.", plural(kind));
-        }
-        if gap.kind == Kind::PodDisruptionBudget && gap.object.is_none() {
-            return "Without the list of PodDisruptionBudgets nobody can tell whether one of them sends the preemption to \
-                    another pod or node."
-                .to_owned();
-        }
-        let what = match gap.object {
-            Some(object) => format!("{kind} {}", self.view.cluster().text(object)),
-            None => format!("the list of {}", plural(kind)),
-        };
-        match gap.effect {
-            GapEffect::NotModelled => format!("What {plugin} decides about {} is not computed.", plural(kind)),
-            _ => format!("Without {what}, {plugin} is a guess: {}.", gap_text(gap.effect)),
+        if let Some(command) = holes::command_for(gaps) {
+            self.page.sentence(2, "To know, run this and give its file as well:");
+            self.page.verbatim(4, &command);
         }
     }
 }

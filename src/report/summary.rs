@@ -92,7 +92,7 @@ pub fn footer(page: &mut Page, cluster: &Cluster, scheduler: &Scheduler, source:
     let absent = match (absent.len(), detail) {
         (0, _) => String::new(),
         (..=3, _) | (_, Detail::Wide) => format!(" Not in the dump: {}.", absent.join(", ")),
-        (many, Detail::Screen) => format!(" Not in the dump: {many} kinds, see --wide."),
+        (many, Detail::Screen) => format!(" Not in the dump: {many} kinds, see `inspect`."),
     };
     let read = if read.is_empty() { "nothing".to_owned() } else { read.join(", ") };
     let text = format!(

@@ -1,6 +1,7 @@
 //! Outcomes with names in place of ids: the rows of the report for programs, and what the tables share with them.
 
 use super::amount::{arithmetic, of_resource};
+use super::holes;
 use super::json::{
     Action, CandidateRow, CertaintyRow, CoverageRow, CriterionName, Decision, GapRow, Level, NominatedRow,
     PdbChargeRow, PdbViolationRow, PodOutcome, PodReport, PossibleRow, State, Status, VictimRow,
@@ -202,6 +203,7 @@ impl<'a> View<'a> {
             node: pod.node_name.map(|it| self.cluster().text(it).to_owned()),
             certainty: Some(self.certainty()),
             gaps: self.outcome.gaps.iter().map(|it| self.gap(it)).collect(),
+            remedy: holes::command_for(&self.outcome.gaps),
             ..PodReport::bare(self.cluster().pod_key(self.outcome.pod), self.pod_outcome())
         }
     }
@@ -317,7 +319,8 @@ impl<'a> View<'a> {
         pods.iter().map(|it| self.cluster().pod_key(*it)).collect()
     }
 
-    fn certainty(&self) -> CertaintyRow {
+    /// How sure the answer is.
+    pub fn certainty(&self) -> CertaintyRow {
         let (level, causes) = match &self.outcome.certainty {
             Certainty::Certain => (Level::Certain, Vec::new()),
             Certainty::OneOf(causes) => (Level::OneOf, causes.iter().map(|it| cause_text(*it).to_owned()).collect()),
@@ -326,7 +329,8 @@ impl<'a> View<'a> {
         CertaintyRow { level, causes }
     }
 
-    fn gap(&self, gap: &Gap) -> GapRow {
+    /// What the dump lacks, with names.
+    pub fn gap(&self, gap: &Gap) -> GapRow {
         GapRow {
             kind: gap.kind.name(),
             plugin: gap.plugin.name(),
@@ -382,17 +386,22 @@ pub fn gap_text(effect: GapEffect) -> &'static str {
 pub fn coverage(cluster: &Cluster) -> Vec<CoverageRow> {
     let row = |it: &Coverage| CoverageRow {
         kind: it.kind.name(),
-        state: match it.state {
-            CoverageState::Present => State::Present,
-            CoverageState::Empty => State::Empty,
-            CoverageState::Absent => State::Absent,
-            CoverageState::Truncated => State::Truncated,
-            CoverageState::Rejected => State::Rejected,
-        },
+        state: state(it.state),
         objects: it.objects,
         rejected: it.rejected,
     };
     cluster.coverage.iter().map(row).collect()
+}
+
+/// What a dump holds of a kind, for programs.
+pub fn state(state: CoverageState) -> State {
+    match state {
+        CoverageState::Present => State::Present,
+        CoverageState::Empty => State::Empty,
+        CoverageState::Absent => State::Absent,
+        CoverageState::Truncated => State::Truncated,
+        CoverageState::Rejected => State::Rejected,
+    }
 }
 
 /// A file's time.
