@@ -135,6 +135,14 @@ impl FileTable {
 
     /// Opens files and folders; `-` is standard input. What cannot be opened is a problem and the rest goes on.
     pub fn open(paths: &[PathBuf]) -> (Self, Vec<Problem>) {
+        if let [path] = paths
+            && path.as_os_str() == "-"
+            && let Some(mapped) = redirected_stdin().and_then(|file| map::map(&file).ok())
+        {
+            let (path, size) = (STDIN.to_owned(), mapped.len() as u64);
+            let raw = Raw { path, size, bytes: Bytes::Mapped(mapped), modified: None, named: true };
+            return collect(vec![unfold(raw, Limits::default())], Intake::default());
+        }
         Self::open_with(paths, &mut io::stdin().lock(), Limits::default())
     }
 
@@ -220,9 +228,7 @@ fn read_file(path: &Path, named: bool) -> io::Result<Raw> {
     let bytes = if metadata.is_file() && metadata.len() > READ_UP_TO {
         Bytes::Mapped(map::map(&file)?)
     } else {
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Bytes::Owned(bytes)
+        Bytes::Owned(read_bounded(&mut file)?)
     };
     let path = path.display().to_string();
     Ok(Raw { path, size: bytes.len() as u64, bytes, modified: metadata.modified().ok(), named })
@@ -231,11 +237,41 @@ fn read_file(path: &Path, named: bool) -> io::Result<Raw> {
 /// What standard input is called in problems and reports.
 const STDIN: &str = "standard input";
 
-fn read_stdin(stdin: &mut dyn Read) -> io::Result<Raw> {
+/// What is read of a pipe or a device, which may never end; a regular file is mapped, whatever its size.
+const MAX_STREAM: u64 = 8 << 30;
+
+fn read_bounded(reader: &mut dyn Read) -> io::Result<Vec<u8>> {
+    read_up_to(reader, MAX_STREAM)
+}
+
+fn read_up_to(reader: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    stdin.read_to_end(&mut bytes)?;
+    reader.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::other(format!("more than {} GiB came and no end; give a regular file", most >> 30)));
+    }
+    Ok(bytes)
+}
+
+fn read_stdin(stdin: &mut dyn Read) -> io::Result<Raw> {
+    let bytes = read_bounded(stdin)?;
     let (path, size) = (STDIN.to_owned(), bytes.len() as u64);
     Ok(Raw { path, size, bytes: Bytes::Owned(bytes), modified: None, named: true })
+}
+
+/// Standard input as a file, where it is a regular one that nobody has read from: it is mapped like any other.
+#[cfg(unix)]
+fn redirected_stdin() -> Option<File> {
+    use std::io::Seek;
+    use std::os::fd::AsFd;
+    let mut file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
+    let metadata = file.metadata().ok()?;
+    (metadata.is_file() && metadata.len() > READ_UP_TO && file.stream_position().ok()? == 0).then_some(file)
+}
+
+#[cfg(not(unix))]
+fn redirected_stdin() -> Option<File> {
+    None
 }
 
 fn head(bytes: &[u8]) -> &[u8] {

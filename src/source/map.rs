@@ -1,4 +1,4 @@
-//! Mapping of files: the one place of the crate with an unsafe call.
+//! Mapping of files: the one place of the crate with unsafe calls.
 
 use memmap2::Mmap;
 use std::fs::File;
@@ -7,9 +7,42 @@ use std::io;
 /// Maps a file for reading. A file of no bytes cannot be mapped on every system: read it instead.
 #[expect(unsafe_code, reason = "mapping is the only way to read gigabytes without a copy; reviewed here")]
 pub(crate) fn map(file: &File) -> io::Result<Mmap> {
+    shortened::expect();
     // SAFETY: the mapping is private and read-only, and it lives as long as the `Mmap`. What Rust cannot rule out is
     // another process that writes to or shortens the file meanwhile. Every reader of the bytes treats them as untrusted
-    // (bounds-checked, UTF-8 checked), so changed bytes give a damaged object; a shortened file ends the program with
-    // SIGBUS, as it does for every program that maps files.
+    // (bounds-checked, UTF-8 checked), so changed bytes give a damaged object; bytes that are gone end the program, with
+    // a word and an exit status of its own.
     unsafe { Mmap::map(file) }
+}
+
+/// What happens when another process takes away the end of a mapped file.
+#[cfg(unix)]
+mod shortened {
+    use std::sync::Once;
+
+    const WORDS: &[u8] = b"error: a file that was being read was shortened by another program\n\
+        help: wait until the dump is complete and run again\n";
+    /// As for an input that cannot be read.
+    const STATUS: i32 = 2;
+
+    /// Without this the system would end the program without a word.
+    #[expect(unsafe_code, reason = "there is no safe way to hear of a mapping that lost its file; reviewed here")]
+    pub(super) fn expect() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            let last_words = || {
+                // SAFETY: both calls may be made in a handler; the buffer is a constant, and nothing follows the exit.
+                let _ = unsafe { libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len()) };
+                signal_hook::low_level::exit(STATUS);
+            };
+            // SAFETY: the handler calls only what may be called in one, and takes no lock. Without a handler the default
+            // is kept, which is what is wanted if it cannot be had.
+            let _ = unsafe { signal_hook::low_level::register(libc::SIGBUS, last_words) };
+        });
+    }
+}
+
+#[cfg(not(unix))]
+mod shortened {
+    pub(super) fn expect() {}
 }

@@ -198,8 +198,12 @@ pub enum Spelling {
 const MAX_MAP_DEPTH: u32 = 2;
 /// How deep lists may stand inside lists.
 const MAX_NESTING: u32 = 32;
-/// How often text that looked like a document and ran to the end of the file is given up before the rest is.
+/// How often text that looked like a document and ran to the end of the file is given up before the rest is: in a short
+/// file, and in a long one, where each costs a reading of what follows.
 const MAX_FALSE_STARTS: u32 = 64;
+const MAX_LONG_FALSE_STARTS: u32 = 4;
+/// From how many bytes on a false start is long.
+const LONG_START: usize = 16 << 20;
 
 /// How much of the first item tells where the next ones begin, where items are not on lines of their own.
 const COMPACT_MARK: usize = 13;
@@ -368,7 +372,10 @@ impl<'b, 'r> Scanner<'b, 'r> {
             if !kubernetes {
                 // Most likely a line of a log that begins with a bracket.
                 noise.get_or_insert((start, offset, stop));
-                false_starts += u32::from(matches!(stop, Stop::End));
+                if matches!(stop, Stop::End) {
+                    let long = self.bytes.len() - start > LONG_START;
+                    false_starts += if long { MAX_FALSE_STARTS / MAX_LONG_FALSE_STARTS } else { 1 };
+                }
                 if false_starts > MAX_FALSE_STARTS {
                     gave_up = true;
                     break;

@@ -1,0 +1,146 @@
+//! Input made to hurt: what is read of it, and the memory and time that takes, are bounded, and the program always ends by
+//! itself with a word. The bounds are those that the README states.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::Scratch;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+/// Runs `explain` on a path with so much address space, which is more than the memory it can use.
+fn explain_within(path: &Path, mib: u64) -> Output {
+    let script = format!("ulimit -v {} && exec \"$0\" explain --jobs 2 \"$1\" </dev/null", mib * 1024);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_preempt-audit")]).arg(path).env("COLUMNS", "80");
+    shell.output().unwrap()
+}
+
+/// The problem codes that were told, for a program that ended by itself.
+#[track_caller]
+fn told(what: &str, output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{what}: {:?} {text}", output.status);
+    assert!(!text.contains("panicked") && text.len() < 10_000, "{what}: {text}");
+    text
+}
+
+/// A gzip file of `head` and then `filling` again and again, `mib` MiB of it.
+fn bomb(path: &Path, head: &str, filling: &str, mib: u64) {
+    let mut out = GzEncoder::new(BufWriter::new(File::create(path).unwrap()), Compression::best());
+    out.write_all(head.as_bytes()).unwrap();
+    let block = filling.repeat(usize::try_from(MIB).unwrap() / filling.len());
+    for _ in 0..mib {
+        out.write_all(block.as_bytes()).unwrap();
+    }
+    out.finish().unwrap().flush().unwrap();
+}
+
+#[test]
+fn a_compressed_bomb_unfolds_to_its_bound_and_no_more() {
+    let scratch = Scratch::new("bounds-bomb");
+    // Half a megabyte each: 256 MiB are always read, then 200 times the size on disk.
+    for (what, head, filling) in [
+        ("blanks", "{\"kind\":\"List\",\"items\":[", " "),
+        ("a long string", "{\"kind\":\"List\",\"items\":[{\"a\":\"", "x"),
+        ("brackets", "{\"kind\":\"List\",\"items\":", "["),
+        ("empty objects", "{\"kind\":\"List\",\"items\":[", "{},"),
+        ("pods", "{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"items\":[", "{\"metadata\":{\"name\":\"a\"}},"),
+        ("documents", "", "{\"kind\":\"Pod\"}\n"),
+    ] {
+        let path = scratch.path("bomb.json.gz");
+        bomb(&path, head, filling, 512);
+        assert!(fs::metadata(&path).unwrap().len() < 2 * MIB, "{what}");
+        let text = told(what, &explain_within(&path, 4096));
+        assert!(text.contains("PA0203"), "{what}: {text}");
+    }
+}
+
+#[test]
+fn nesting_and_aliases_are_bounded() {
+    let scratch = Scratch::new("bounds-depth");
+    let level = |it: char| format!("{it}: &{it} [{}]\n", vec![format!("*{}", char::from(it as u8 - 1)); 9].join(","));
+    let aliases = format!("kind: Pod\na: &a [lol,lol]\n{}", ('b'..='t').map(level).collect::<String>());
+    for (name, text) in [
+        ("brackets.json", "[".repeat(4_000_000)),
+        ("objects.json", format!("{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"spec\":{}", "{\"a\":".repeat(1_000_000))),
+        ("flow.yaml", format!("kind: Pod\napiVersion: v1\nspec: {}", "[ ".repeat(1_000_000))),
+        ("block.yaml", (0..3000).fold("kind: Pod\n".to_owned(), |all, depth| all + &" ".repeat(depth) + "a:\n")),
+        ("aliases.yaml", aliases),
+    ] {
+        fs::write(scratch.path(name), text).unwrap();
+        told(name, &explain_within(&scratch.path(name), 1024));
+    }
+}
+
+#[test]
+fn so_many_objects_are_refused() {
+    let scratch = Scratch::new("bounds-objects");
+    fs::write(scratch.path("a.json"), "{\"kind\":\"Pod\"}\n".repeat(4_000_001)).unwrap();
+    assert!(told("documents", &explain_within(&scratch.path("a.json"), 2048)).contains("PA0215"));
+}
+
+#[test]
+fn so_many_tiny_files_are_read() {
+    // A million by hand: PREEMPT_AUDIT_FILES=1000000 cargo test --test bounds
+    let files: usize = std::env::var("PREEMPT_AUDIT_FILES").ok().and_then(|it| it.parse().ok()).unwrap_or(20_000);
+    let scratch = Scratch::new("bounds-files");
+    for folder in 0..files.div_ceil(1000) {
+        fs::create_dir(scratch.path(&folder.to_string())).unwrap();
+        for at in 0..1000 {
+            let text = format!(
+                r#"{{"kind":"Pod","apiVersion":"v1","metadata":{{"name":"p-{folder}-{at}"}},"spec":{{"nodeName":"n"}}}}"#
+            );
+            fs::write(scratch.path(&format!("{folder}/{at}.json")), text).unwrap();
+        }
+    }
+    let output = explain_within(&scratch.0, 1024 + files as u64 / 250);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.replace("\n ", "").contains(&format!("{} Pods", files.div_ceil(1000) * 1000)), "{text}");
+}
+
+#[test]
+fn a_file_that_is_shortened_meanwhile_ends_the_program_with_a_word() {
+    let scratch = Scratch::new("bounds-shortened");
+    let path = scratch.path("a.json");
+    let pod = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{"nodeName":"n"}}"#.to_owned() + "\n";
+    fs::write(&path, pod.repeat(1_000_000)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_preempt-audit"));
+    command
+        .args(["explain", "--jobs", "1"])
+        .arg(&path)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    File::options().write(true).open(&path).unwrap().set_len(1000).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    // On a machine so quick that all was read before, or so slow that nothing was, there is an answer.
+    assert!(output.status.code().is_some(), "{:?}: {text}", output.status);
+    assert!(output.status.code() == Some(0) || !text.is_empty());
+}
+
+#[test]
+fn a_stream_without_an_end_is_read_up_to_a_bound() {
+    let mut yes = Command::new("yes").arg("{\"kind\":\"Pod\"}").stdout(Stdio::piped()).spawn().unwrap();
+    let script = format!("ulimit -v {} && exec \"$0\" explain -", 1024 * 1024);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_preempt-audit")]).stdin(yes.stdout.take().unwrap());
+    let begin = Instant::now();
+    let output = shell.output().unwrap();
+    let _ = (yes.kill(), yes.wait());
+    let text = told("yes", &output);
+    assert!(text.contains("standard input"), "after {:?}: {text}", begin.elapsed());
+}
