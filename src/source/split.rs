@@ -492,7 +492,7 @@ impl<'b, 'r> Scanner<'b, 'r> {
     }
 
     /// Marks the items of a long list, and gives its end.
-    fn bulk(&self, at: usize, list: u32) -> Option<(Bulk<'b>, usize)> {
+    fn bulk(&mut self, at: usize, list: u32) -> Option<(Bulk<'b>, usize)> {
         if self.bytes.len() - at < self.min_bulk || self.marked {
             return None;
         }
@@ -500,7 +500,14 @@ impl<'b, 'r> Scanner<'b, 'r> {
         let line = memchr::memrchr(b'\n', &self.bytes[at..begin]);
         let mark = match line {
             Some(line) => (self.bytes.get(at + line..=begin)?, begin - at - line),
-            None => (self.compact_mark(begin)?, 1),
+            None => match self.compact_mark(begin) {
+                Ok(mark) => (mark?, 1),
+                // The first item never ends, nor does anything in it: one reading of the rest is enough to know.
+                Err(_) => {
+                    self.min_bulk = usize::MAX;
+                    return None;
+                }
+            },
         };
         // Fewer than two items are no bulk.
         let last = begin + memchr::memmem::rfind(&self.bytes[begin..], mark.0)? + mark.1;
@@ -511,9 +518,9 @@ impl<'b, 'r> Scanner<'b, 'r> {
     }
 
     /// A comma and the beginning of an item, as they stand between the first item and the second.
-    fn compact_mark(&self, begin: usize) -> Option<&'b [u8]> {
-        let second = self.skip_value(begin).ok()?;
-        self.bytes.get(second..=second + COMPACT_MARK).filter(|mark| mark.starts_with(b",{"))
+    fn compact_mark(&self, begin: usize) -> Result<Option<&'b [u8]>, Stop> {
+        let second = self.skip_value(begin)?;
+        Ok(self.bytes.get(second..=second + COMPACT_MARK).filter(|mark| mark.starts_with(b",{")))
     }
 
     fn elements(&mut self, at: usize, list: u32, depth: u32) -> Result<usize, Stop> {
