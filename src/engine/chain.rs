@@ -14,6 +14,8 @@ pub(crate) struct CycleFilters<'s> {
     slots: Vec<Slot<'s>>,
     /// How many of the slots filter.
     filtering: usize,
+    /// The slots that filter and mind pods, in order.
+    minding: Vec<usize>,
     /// The slots with hooks, in the order of PreFilter.
     hooks: Vec<usize>,
     run: FilterRun,
@@ -51,6 +53,7 @@ impl<'s> CycleFilters<'s> {
         CycleFilters {
             slots: Vec::new(),
             filtering: 0,
+            minding: Vec::new(),
             hooks: Vec::new(),
             run,
             gaps_in_filter: GapSet::NONE,
@@ -71,6 +74,9 @@ impl<'s> CycleFilters<'s> {
 
     fn push_slot(&mut self, slot: Slot<'s>, filters: bool) -> usize {
         debug_assert!(!filters || self.filtering == self.slots.len(), "a filter after the hooks");
+        if filters && slot.minds_pods() {
+            self.minding.push(self.slots.len());
+        }
         self.slots.push(slot);
         self.filtering += usize::from(filters);
         self.slots.len() - 1
@@ -112,10 +118,31 @@ impl<'s> CycleFilters<'s> {
                 let gaps = self.gaps(view, reached, phase);
                 return NodeStatus { verdict, more: Vec::new(), gaps };
             }
-            FilterRun::MergeAll => self.merge_all(view),
+            FilterRun::MergeAll => merge(self.slots[..self.filtering].iter(), view),
         };
         status.gaps = self.gaps(view, self.filtering, phase);
         status
+    }
+
+    /// The verdict on a node that fitted with fewer pods on it, in a dry run. Filters that do not mind pods say again that it
+    /// fits, so they are not asked: neither run of the filters tells a fit that was asked from one that was not.
+    pub(crate) fn judge_again(&self, view: &NodeView<'_>) -> NodeStatus {
+        if !self.gaps_in_dry_run.is_empty() || self.hook_fault.is_some() {
+            return self.judge(view, Phase::DryRun);
+        }
+        let minding = || self.minding.iter().map(|at| &self.slots[*at]);
+        match self.run {
+            FilterRun::FirstFailure => {
+                let verdict = minding().map(|slot| slot.filter(view)).find(|verdict| *verdict != Verdict::Fits);
+                NodeStatus::of(verdict.unwrap_or(Verdict::Fits))
+            }
+            FilterRun::MergeAll => merge(minding(), view),
+        }
+    }
+
+    /// Whether any hook is called.
+    pub(crate) fn any_hooks(&self) -> bool {
+        !self.hooks.is_empty()
     }
 
     /// The first verdict that is not a fit, and how many filters were asked.
@@ -128,31 +155,6 @@ impl<'s> CycleFilters<'s> {
             }
         }
         (Verdict::Fits, self.filtering)
-    }
-
-    /// Every filter is asked; a fault wins, and one unresolvable rejection makes the whole unresolvable.
-    fn merge_all(&self, view: &NodeView<'_>) -> NodeStatus {
-        let mut merged = NodeStatus::of(Verdict::Fits);
-        for slot in &self.slots[..self.filtering] {
-            merged.verdict = match (merged.verdict, slot.filter(view)) {
-                (before @ Verdict::Faults(_), _) | (before, Verdict::Fits) => before,
-                (_, fault @ Verdict::Faults(_)) => fault,
-                (Verdict::Fits, first @ Verdict::Rejects(..)) => first,
-                // The status names the plugin of the gravest code; of several, the random order of a map decides.
-                (Verdict::Rejects(first, Code::Unschedulable), Verdict::Rejects(next, Code::Unresolvable)) => {
-                    merged.more.insert(0, first);
-                    Verdict::Rejects(next, Code::Unresolvable)
-                }
-                (before @ Verdict::Rejects(..), Verdict::Rejects(next, _)) => {
-                    merged.more.push(next);
-                    before
-                }
-            };
-        }
-        if let Verdict::Faults(_) = merged.verdict {
-            merged.more.clear();
-        }
-        merged
     }
 
     fn gaps(&self, view: &NodeView<'_>, reached: usize, phase: Phase) -> GapSet {
@@ -172,6 +174,7 @@ impl<'s> CycleFilters<'s> {
         CycleFilters {
             slots: self.slots.iter().map(Slot::fork).collect(),
             filtering: self.filtering,
+            minding: self.minding.clone(),
             hooks: self.hooks.clone(),
             run: self.run,
             gaps_in_filter: self.gaps_in_filter,
@@ -205,7 +208,40 @@ impl<'s> CycleFilters<'s> {
     }
 }
 
+/// Every filter is asked; a fault wins, and one unresolvable rejection makes the whole unresolvable.
+fn merge<'f>(slots: impl Iterator<Item = &'f Slot<'f>>, view: &NodeView<'_>) -> NodeStatus {
+    let mut merged = NodeStatus::of(Verdict::Fits);
+    for slot in slots {
+        merged.verdict = match (merged.verdict, slot.filter(view)) {
+            (before @ Verdict::Faults(_), _) | (before, Verdict::Fits) => before,
+            (_, fault @ Verdict::Faults(_)) => fault,
+            (Verdict::Fits, first @ Verdict::Rejects(..)) => first,
+            // The status names the plugin of the gravest code; of several, the random order of a map decides.
+            (Verdict::Rejects(first, Code::Unschedulable), Verdict::Rejects(next, Code::Unresolvable)) => {
+                merged.more.insert(0, first);
+                Verdict::Rejects(next, Code::Unresolvable)
+            }
+            (before @ Verdict::Rejects(..), Verdict::Rejects(next, _)) => {
+                merged.more.push(next);
+                before
+            }
+        };
+    }
+    if let Verdict::Faults(_) = merged.verdict {
+        merged.more.clear();
+    }
+    merged
+}
+
 impl Slot<'_> {
+    fn minds_pods(&self) -> bool {
+        match self {
+            Slot::Own(filter) => filter.minds_pods(),
+            Slot::Shared(filter) => filter.minds_pods(),
+            Slot::Unprepared(_) => true,
+        }
+    }
+
     #[inline]
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
         match self {

@@ -83,6 +83,11 @@ pub trait PodFilter: Send + Sync {
         GapSet::NONE
     }
 
+    /// Whether the verdict may change as pods join and leave nodes; if not, it is a matter of the node alone.
+    fn minds_pods(&self) -> bool {
+        true
+    }
+
     /// Whether the hooks do anything; if not, the filter is never forked.
     fn has_hooks(&self) -> bool {
         false

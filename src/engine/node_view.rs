@@ -16,9 +16,14 @@ pub struct NodeView<'a> {
     /// The snapshot's node.
     pub info: &'a NodeInfo,
     edits: Option<Box<Edits>>,
+    spare: Spare,
 }
 
-#[derive(Clone, Debug)]
+/// Room for the edits of a view, which one view leaves to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spare(Option<Box<Edits>>);
+
+#[derive(Clone, Debug, Default)]
 struct Edits {
     requested: Resources,
     /// A bit per position in `info.pods`.
@@ -31,7 +36,17 @@ struct Edits {
 impl<'a> NodeView<'a> {
     /// The node as the snapshot has it.
     pub fn new(snapshot: &'a Snapshot, node: NodeId) -> Self {
-        NodeView { snapshot, info: snapshot.info(node), edits: None }
+        NodeView { snapshot, info: snapshot.info(node), edits: None, spare: Spare(None) }
+    }
+
+    /// The same, in the room that another view left.
+    pub(crate) fn within(spare: Spare, snapshot: &'a Snapshot, node: NodeId) -> Self {
+        NodeView { spare, ..NodeView::new(snapshot, node) }
+    }
+
+    /// Leaves the room to the next.
+    pub(crate) fn leave(self) -> Spare {
+        if self.edits.is_some() { Spare(self.edits) } else { self.spare }
     }
 
     /// The node.
@@ -95,18 +110,11 @@ impl<'a> NodeView<'a> {
         let slot = self.slot(pod);
         let edits = self.edits();
         match slot {
-            Some(at) if edits.is_removed(at) => {
-                edits.removed[at / 64] &= !(1 << (at % 64));
-                edits.removed_count -= 1;
-            }
+            Some(at) if edits.is_removed(at) => edits.mark_present(at),
             Some(_) | None => edits.added.push(pod),
         }
         edits.requested.add(snapshot.footprint(pod));
-        for key in snapshot.ports(pod) {
-            if !edits.used_ports.contains(&key) {
-                edits.used_ports.push(key);
-            }
-        }
+        edits.take_ports(snapshot, pod);
     }
 
     /// Takes a pod off the node. A host port that another pod holds as well is free then, as upstream's set has it.
@@ -119,15 +127,41 @@ impl<'a> NodeView<'a> {
         } else if let Some(at) = slot
             && !edits.is_removed(at)
         {
-            edits.removed[at / 64] |= 1 << (at % 64);
-            edits.removed_count += 1;
+            edits.mark_removed(at);
         } else {
             return;
         }
         edits.requested.subtract(snapshot.footprint(pod));
-        for key in snapshot.ports(pod) {
-            edits.used_ports.retain(|it| *it != key);
+        edits.free_ports(snapshot, pod);
+    }
+
+    /// Takes off pods of the snapshot's node that are all there, by position; `ask` is what they ask for together.
+    pub(crate) fn take_off_all(&mut self, pods: impl Iterator<Item = (PodId, u32)>, ask: &Resources) {
+        let snapshot = self.snapshot;
+        let edits = self.edits();
+        for (pod, position) in pods {
+            edits.mark_removed(position as usize);
+            edits.free_ports(snapshot, pod);
         }
+        edits.requested.subtract(ask);
+    }
+
+    /// [`NodeView::remove`] for a pod of the snapshot's node that is there.
+    pub(crate) fn take_off(&mut self, pod: PodId, position: u32) {
+        let snapshot = self.snapshot;
+        let edits = self.edits();
+        edits.mark_removed(position as usize);
+        edits.requested.subtract(snapshot.footprint(pod));
+        edits.free_ports(snapshot, pod);
+    }
+
+    /// [`NodeView::add`] for a pod of the snapshot's node that was taken off.
+    pub(crate) fn put_back(&mut self, pod: PodId, position: u32) {
+        let snapshot = self.snapshot;
+        let edits = self.edits();
+        edits.mark_present(position as usize);
+        edits.requested.add(snapshot.footprint(pod));
+        edits.take_ports(snapshot, pod);
     }
 
     /// The pod's position in the snapshot's list, which is sorted until a pod joins a node after others.
@@ -137,15 +171,16 @@ impl<'a> NodeView<'a> {
     }
 
     fn edits(&mut self) -> &mut Edits {
-        let info = self.info;
+        let (info, spare) = (self.info, &mut self.spare);
         self.edits.get_or_insert_with(|| {
-            Box::new(Edits {
-                requested: info.requested.clone(),
-                removed: vec![0; info.pods.len().div_ceil(64)],
-                removed_count: 0,
-                added: Vec::new(),
-                used_ports: info.used_ports.clone(),
-            })
+            let mut edits = spare.0.take().unwrap_or_default();
+            edits.requested.copy_from(&info.requested);
+            edits.removed.clear();
+            edits.removed.resize(info.pods.len().div_ceil(64), 0);
+            edits.removed_count = 0;
+            edits.added.clear();
+            edits.used_ports.clone_from(&info.used_ports);
+            edits
         })
     }
 }
@@ -153,5 +188,31 @@ impl<'a> NodeView<'a> {
 impl Edits {
     fn is_removed(&self, at: usize) -> bool {
         self.removed[at / 64] & (1 << (at % 64)) != 0
+    }
+
+    fn mark_removed(&mut self, at: usize) {
+        debug_assert!(!self.is_removed(at), "a pod leaves once");
+        self.removed[at / 64] |= 1 << (at % 64);
+        self.removed_count += 1;
+    }
+
+    fn mark_present(&mut self, at: usize) {
+        debug_assert!(self.is_removed(at), "a pod comes back that left");
+        self.removed[at / 64] &= !(1 << (at % 64));
+        self.removed_count -= 1;
+    }
+
+    fn take_ports(&mut self, snapshot: &Snapshot, pod: PodId) {
+        for key in snapshot.ports(pod) {
+            if !self.used_ports.contains(&key) {
+                self.used_ports.push(key);
+            }
+        }
+    }
+
+    fn free_ports(&mut self, snapshot: &Snapshot, pod: PodId) {
+        for key in snapshot.ports(pod) {
+            self.used_ports.retain(|it| *it != key);
+        }
     }
 }

@@ -62,6 +62,14 @@ pub(crate) fn judge(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, view: &Nod
     }
 }
 
+/// [`judge`] in the dry run of a node that fitted with fewer pods on it.
+pub(crate) fn judge_again(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, view: &NodeView<'_>) -> NodeStatus {
+    if cycle.snapshot.nominated[view.node_id().index()].is_empty() {
+        return filters.judge_again(view);
+    }
+    judge(cycle, filters, view, Phase::DryRun)
+}
+
 /// The verdict with the nominated pods on the node; `None` where there is none.
 fn with_nominated(
     cycle: &PodCycle<'_>,

@@ -1,6 +1,7 @@
 //! The snapshot: what a scheduler of one release makes of a cluster. Upstream: `backend/cache`.
 
 use super::pod_table::PodTable;
+use super::preemption::lineup::Lineups;
 use super::requests;
 use crate::kube::behavior::Behavior;
 use crate::model::cluster::Cluster;
@@ -27,6 +28,8 @@ pub struct Snapshot {
     pub pods: PodTable,
     /// A bit per [`PodId`]: the pod takes host ports. Few do, and to look at each pod's spec costs more than all the rest.
     takes_ports: Vec<u64>,
+    /// What dry runs of one node have in common.
+    pub(crate) lineups: Lineups,
 }
 
 /// A node and the pods on it. Upstream: `framework.NodeInfo`.
@@ -80,7 +83,8 @@ impl Snapshot {
         let nominated = super::nominated::by_node(&cluster, &behavior);
         let takes_ports = pods_with_ports(&cluster);
         let pods = PodTable::new(&cluster);
-        Snapshot { cluster, behavior, nodes, order, footprints, nominated, pods, takes_ports }
+        let lineups = Lineups::new(nodes.len());
+        Snapshot { cluster, behavior, nodes, order, footprints, nominated, pods, takes_ports, lineups }
     }
 
     /// A node with its pods.

@@ -100,6 +100,15 @@ impl Resources {
         self.scalars.binary_search_by_key(&id, |entry| entry.0).map_or(0, |at| self.scalars[at].1)
     }
 
+    /// Becomes equal to another, in the room it has.
+    pub fn copy_from(&mut self, other: &Resources) {
+        let mut scalars = std::mem::take(&mut self.scalars);
+        scalars.clear();
+        scalars.extend_from_slice(&other.scalars);
+        let Resources { milli_cpu, memory, ephemeral_storage, pods, scalars: _ } = *other;
+        *self = Resources { milli_cpu, memory, ephemeral_storage, pods, scalars };
+    }
+
     /// Adds a request; wraps as Go does.
     pub fn add(&mut self, more: &Resources) {
         self.milli_cpu = self.milli_cpu.wrapping_add(more.milli_cpu);

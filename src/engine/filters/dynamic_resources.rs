@@ -36,6 +36,10 @@ struct Unallocated {
 }
 
 impl PodFilter for Unallocated {
+    fn minds_pods(&self) -> bool {
+        false
+    }
+
     fn filter(&self, _view: &NodeView<'_>) -> Verdict {
         Verdict::Fits
     }

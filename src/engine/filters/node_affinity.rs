@@ -84,6 +84,10 @@ struct Required<'a> {
 }
 
 impl PodFilter for Required<'_> {
+    fn minds_pods(&self) -> bool {
+        false
+    }
+
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
         let (node, cluster) = (view.node(), view.cluster());
         if self.added.is_some_and(|added| !added.matches(&cluster.symbols, node.name, view.labels())) {

@@ -62,6 +62,10 @@ impl Needs {
 }
 
 impl PodFilter for Needs {
+    fn minds_pods(&self) -> bool {
+        false
+    }
+
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
         let declared = &view.node().declared_features;
         if self.needed.iter().all(|feature| self.is_declared(feature, declared, view.cluster())) {

@@ -29,6 +29,10 @@ struct Named {
 }
 
 impl PodFilter for Named {
+    fn minds_pods(&self) -> bool {
+        false
+    }
+
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
         if view.node().name == self.name {
             Verdict::Fits

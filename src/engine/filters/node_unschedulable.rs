@@ -48,6 +48,10 @@ fn tolerates_cordon(toleration: &Toleration, key: Option<Symbol>, cluster: &Clus
 struct Intolerant;
 
 impl PodFilter for Intolerant {
+    fn minds_pods(&self) -> bool {
+        false
+    }
+
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
         if view.node().unschedulable {
             Verdict::Rejects(Rejection::Cordoned, Code::Unresolvable)

@@ -30,6 +30,10 @@ struct Tolerations<'a> {
 }
 
 impl PodFilter for Tolerations<'_> {
+    fn minds_pods(&self) -> bool {
+        false
+    }
+
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
         match node_match::first_untolerated_taint(self.spec, view.node(), view.cluster(), self.behavior) {
             None => Verdict::Fits,

@@ -303,6 +303,10 @@ impl<'a> BoundClaim<'a> {
 }
 
 impl PodFilter for Filter<'_> {
+    fn minds_pods(&self) -> bool {
+        false
+    }
+
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
         match self.judge(view) {
             Ok((0, _)) => Verdict::Fits,
@@ -328,6 +332,10 @@ struct Broken {
 }
 
 impl PodFilter for Broken {
+    fn minds_pods(&self) -> bool {
+        false
+    }
+
     fn filter(&self, _view: &NodeView<'_>) -> Verdict {
         Verdict::Faults(self.fault)
     }

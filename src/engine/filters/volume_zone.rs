@@ -193,6 +193,10 @@ struct Filter {
 }
 
 impl PodFilter for Filter {
+    fn minds_pods(&self) -> bool {
+        false
+    }
+
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
         if !self.keys.any_of(view.labels()) {
             return Verdict::Fits;

@@ -49,7 +49,8 @@ impl Choices<'_> {
         let first = &preemption.candidates[picked.best[0]];
         let mut tied: Vec<NodeId> = picked.best.iter().map(|at| preemption.candidates[*at].node).collect();
         tied.sort_unstable();
-        let mut causes = causes(preemption, &picked, &outcomes, limit);
+        let nominated = self.nodes(outcomes.iter().map(|it| it.node));
+        let mut causes = causes(preemption, &picked, &outcomes, &nominated, limit);
         causes.extend(order_matters.then_some(Cause::PdbOrder));
         causes.sort_unstable();
         let choice = Choice {
@@ -127,9 +128,21 @@ impl Choices<'_> {
         }
     }
 
+    fn nodes(&self, nodes: impl Iterator<Item = NodeId>) -> NodeSet {
+        let mut set = NodeSet(vec![false; self.runs.cycle.cluster().nodes.len()]);
+        nodes.for_each(|node| set.0[node.index()] = true);
+        set
+    }
+
     fn add_stand_ins(&self, preemption: &mut Preemption, outcomes: &[PossibleNomination], steps: &mut Steps) {
-        for outcome in outcomes.iter().take(NODES_WITH_STAND_INS) {
-            let Some(candidate) = preemption.candidates.iter_mut().find(|it| it.node == outcome.node) else { continue };
+        let likeliest = &outcomes[..outcomes.len().min(NODES_WITH_STAND_INS)];
+        let wanted = self.nodes(likeliest.iter().map(|it| it.node));
+        let mut places: FxHashMap<NodeId, usize> = FxHashMap::default();
+        for (at, candidate) in preemption.candidates.iter().enumerate().filter(|(_, it)| wanted.has(it.node)) {
+            places.entry(candidate.node).or_insert(at);
+        }
+        for outcome in likeliest {
+            let Some(candidate) = places.get(&outcome.node).map(|at| &mut preemption.candidates[*at]) else { continue };
             let stand_ins = equals::stand_ins(&self.runs, candidate, steps);
             for (victim, equals) in candidate.victims.iter_mut().zip(stand_ins) {
                 victim.equals = equals;
@@ -151,13 +164,23 @@ impl Choices<'_> {
         let mut split: Vec<&Candidate> = split.map(|(candidate, _)| candidate).collect();
         // The best come first, in case the search has to end early.
         split.sort_by(|one, other| self.choosing.compare_all(one, other));
+        let known = self.nodes(outcomes.iter().filter(|it| it.variant.is_none()).map(|it| it.node));
         for candidate in split {
             let Some(other) = equals::reversed(&self.runs, candidate, steps) else { continue };
-            let known = outcomes.iter().any(|it| it.node == candidate.node && it.variant.is_none());
+            let known = known.has(candidate.node);
             if self.choosing.is_as_good(&other, best) || known {
                 outcomes.push(PossibleNomination { node: other.node, share: 0.0, variant: Some(Box::new(other)) });
             }
         }
+    }
+}
+
+/// Some of the cluster's nodes.
+struct NodeSet(Vec<bool>);
+
+impl NodeSet {
+    fn has(&self, node: NodeId) -> bool {
+        self.0[node.index()]
     }
 }
 
@@ -189,23 +212,29 @@ struct Drawn {
 #[derive(Default)]
 struct Found<'c> {
     list: Vec<(&'c Candidate, f64)>,
-    by_node: FxHashMap<NodeId, Vec<usize>>,
+    /// The last one found of each node.
+    last: FxHashMap<NodeId, usize>,
+    /// For each, the one found before of the same node.
+    before: Vec<Option<usize>>,
 }
 
 impl<'c> Found<'c> {
     fn add(&mut self, candidate: &'c Candidate, share: f64) {
-        let known = self.by_node.entry(candidate.node).or_default();
-        if let Some(at) = known.iter().find(|at| is_same(self.list[**at].0, candidate)) {
-            self.list[*at].1 += share;
+        if let Some(at) = self.find(candidate) {
+            self.list[at].1 += share;
         } else {
-            known.push(self.list.len());
+            self.before.push(self.last.insert(candidate.node, self.list.len()));
             self.list.push((candidate, share));
         }
     }
 
+    fn find(&self, candidate: &Candidate) -> Option<usize> {
+        let last = self.last.get(&candidate.node).copied();
+        std::iter::successors(last, |at| self.before[*at]).find(|at| is_same(self.list[*at].0, candidate))
+    }
+
     fn share(&self, candidate: &Candidate) -> Option<f64> {
-        let known = self.by_node.get(&candidate.node)?;
-        known.iter().find(|at| is_same(self.list[**at].0, candidate)).map(|at| self.list[*at].1)
+        self.find(candidate).map(|at| self.list[at].1)
     }
 
     fn equals(&self, other: &Found<'_>) -> bool {
@@ -233,12 +262,19 @@ impl<'c> Found<'c> {
 
 /// Whether two candidates evict the same pods of the same node at the same cost.
 fn is_same(one: &Candidate, other: &Candidate) -> bool {
-    let pods = |it: &Candidate| it.victims.iter().flat_map(|victim| victim.pods.iter().copied()).collect::<Vec<_>>();
-    one.node == other.node && one.pdb_violations == other.pdb_violations && pods(one) == pods(other)
+    let pods = |it: &'_ Candidate| it.victims.iter().flat_map(|victim| victim.pods.iter().copied()).collect::<Vec<_>>();
+    std::ptr::eq(one, other)
+        || (one.node == other.node && one.pdb_violations == other.pdb_violations && pods(one) == pods(other))
 }
 
 /// Why there is more than one answer.
-fn causes(preemption: &Preemption, picked: &Picked, outcomes: &[PossibleNomination], limit: usize) -> Vec<Cause> {
+fn causes(
+    preemption: &Preemption,
+    picked: &Picked,
+    outcomes: &[PossibleNomination],
+    nominated: &NodeSet,
+    limit: usize,
+) -> Vec<Cause> {
     let mut causes = Vec::new();
     let nodes = outcomes.iter().filter(|it| it.node != outcomes[0].node).count();
     if preemption.candidates.len() > limit && nodes > 0 {
@@ -249,8 +285,7 @@ fn causes(preemption: &Preemption, picked: &Picked, outcomes: &[PossibleNominati
     }
     let first = &preemption.candidates[picked.best[0]];
     let by_memory = outcomes.iter().any(|it| it.share <= 0.0 && it.variant.is_some());
-    let nominated = |candidate: &&Candidate| outcomes.iter().any(|it| it.node == candidate.node);
-    let mut likely = preemption.candidates.iter().filter(nominated);
+    let mut likely = preemption.candidates.iter().filter(|it| nominated.has(it.node));
     if by_memory || likely.any(|it| it.victims.iter().any(|victim| !victim.equals.is_empty())) {
         causes.push(Cause::EqualImportance);
     }

@@ -3,6 +3,7 @@
 use super::super::outcome::Candidate;
 use super::dry_run::DryRuns;
 use super::importance::Importance;
+use super::lineup;
 use crate::model::id::PodId;
 
 /// How many more dry-run steps the search for stand-ins may cost in one cycle.
@@ -25,14 +26,15 @@ impl Steps {
 /// Per victim of a candidate, the pods of its node that would be victims in its place if the two had changed places in the
 /// scheduler's memory.
 pub(crate) fn stand_ins(runs: &DryRuns<'_>, candidate: &Candidate, steps: &mut Steps) -> Vec<Vec<PodId>> {
-    let sorted = runs.sorted_victims(candidate.node);
+    let lineup = runs.lineup(candidate.node);
+    let sorted = &lineup.victims;
     let place = |pod: PodId| sorted.iter().position(|it| it.pod == pod);
     let spared: Vec<usize> = candidate.reprieved.iter().filter_map(|pod| place(*pod)).collect();
     let of_victim = |pod: PodId| {
         let Some(at) = place(pod) else { return Vec::new() };
         let equal = spared.iter().copied().filter(|other| sorted[at].equals(&sorted[*other]));
         let mut found: Vec<PodId> = equal
-            .filter(|other| takes_the_place(runs, candidate, &sorted, at, *other, steps))
+            .filter(|other| takes_the_place(runs, candidate, sorted, at, *other, steps))
             .map(|other| sorted[other].pod)
             .collect();
         found.sort_unstable();
@@ -66,7 +68,7 @@ fn is_alike(runs: &DryRuns<'_>, one: PodId, other: PodId) -> bool {
     let disrupted = |pod: PodId| {
         let name = cluster.pod(pod).name;
         let mut budgets = Vec::new();
-        runs.budgets.of(pod, &mut budgets);
+        lineup::budgets(runs.cycle.snapshot).of(cluster, pod, &mut budgets);
         budgets.retain(|pdb| cluster.pdb(*pdb).disrupted_pods.binary_search(&name).is_ok());
         budgets
     };

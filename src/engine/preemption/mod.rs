@@ -6,11 +6,13 @@ mod dry_run;
 mod eligibility;
 mod equals;
 mod importance;
+pub(crate) mod lineup;
 mod pdb;
 mod pdb_orders;
 mod pick;
 mod sampling;
 pub(crate) mod statuses;
+mod walk;
 
 use super::chain::CycleFilters;
 use super::framework::{Fault, Gap, GapEffect, GapSet, PodCycle, Verdict};
@@ -19,10 +21,8 @@ use crate::kube::behavior::{DryRunError, NominationWithoutCandidate, PotentialOr
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::Kind;
 use crate::model::id::NodeId;
-use crate::model::time::Time;
 use choice::Choices;
 use dry_run::{DryRuns, Tried};
-use pdb::Budgets;
 use pick::{Choosing, Crash};
 use sampling::Order;
 use statuses::Statuses;
@@ -68,9 +68,8 @@ pub(crate) fn run(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, statuses: &S
         return preempted;
     }
     let behavior = &cycle.snapshot.behavior.preemption;
-    let budgets = Budgets::new(cycle.cluster(), behavior);
-    let now = cycle.cluster().as_of.unwrap_or(Time::MAX);
-    let runs = DryRuns { cycle: *cycle, filters, budgets: &budgets, rank: &[], now };
+    let now = lineup::now(cycle.snapshot);
+    let runs = DryRuns { cycle: *cycle, filters, rank: &[], now };
     let mut splits = Vec::new();
     for Tried { node, result, gaps, splits_equals } in runs.all(&preempted.preemption.potential) {
         preempted.met = preempted.met.with(gaps);
@@ -104,9 +103,7 @@ pub(crate) fn run(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, statuses: &S
 
 /// The dry run of one node, step by step, as [`run`] does it.
 pub(crate) fn trace(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, node: NodeId) -> Trace {
-    let budgets = Budgets::new(cycle.cluster(), &cycle.snapshot.behavior.preemption);
-    let now = cycle.cluster().as_of.unwrap_or(Time::MAX);
-    DryRuns { cycle: *cycle, filters, budgets: &budgets, rank: &[], now }.traced(node)
+    walk::trace(&DryRuns { cycle: *cycle, filters, rank: &[], now: lineup::now(cycle.snapshot) }, node)
 }
 
 fn without_candidate(cycle: &PodCycle<'_>, preemption: &Preemption) -> Nomination {

@@ -10,9 +10,8 @@ use crate::model::selector::{LabelSelector, Operator};
 use rustc_hash::FxHashMap;
 
 /// The budgets of a cluster, found by a label that each asks for. A budget without a selector matches no pod.
-pub(crate) struct Budgets<'c> {
-    cluster: &'c Cluster,
-    behavior: &'c PreemptionBehavior,
+#[derive(Debug)]
+pub(crate) struct Budgets {
     /// Per namespace, whether it has any budget.
     any: Vec<bool>,
     /// Budgets that ask for a value of a key.
@@ -24,12 +23,10 @@ pub(crate) struct Budgets<'c> {
 /// The place of each budget in the order in which the scheduler lists them, by [`PdbId`]; empty for the canonical order.
 pub(crate) type Rank = [u32];
 
-impl<'c> Budgets<'c> {
+impl Budgets {
     /// The budgets of a cluster.
-    pub(crate) fn new(cluster: &'c Cluster, behavior: &'c PreemptionBehavior) -> Self {
+    pub(crate) fn new(cluster: &Cluster, behavior: &PreemptionBehavior) -> Self {
         let mut budgets = Budgets {
-            cluster,
-            behavior,
             any: vec![false; cluster.namespaces.len()],
             by_label: FxHashMap::default(),
             by_namespace: FxHashMap::default(),
@@ -54,21 +51,24 @@ impl<'c> Budgets<'c> {
     }
 
     /// The budgets that match a pod, in the canonical order. A pod without labels matches none.
-    pub(crate) fn of(&self, pod: PodId, found: &mut Vec<PdbId>) {
+    pub(crate) fn of(&self, cluster: &Cluster, pod: PodId, found: &mut Vec<PdbId>) {
         found.clear();
-        let labels = self.cluster.pod_labels(pod);
-        let namespace = self.cluster.pod(pod).namespace;
-        if labels.is_empty() || !self.any[namespace.index()] {
+        let pod = cluster.pod(pod);
+        if !self.any[pod.namespace.index()] {
             return;
         }
-        self.collect(namespace, labels, found);
+        let labels = cluster.label_sets.pairs(pod.labels);
+        if labels.is_empty() {
+            return;
+        }
+        self.collect(cluster, pod.namespace, labels, found);
         found.sort_unstable();
     }
 
-    fn collect(&self, namespace: NamespaceId, labels: &LabelPairs, found: &mut Vec<PdbId>) {
+    fn collect(&self, cluster: &Cluster, namespace: NamespaceId, labels: &LabelPairs, found: &mut Vec<PdbId>) {
         let listed = labels.iter().filter_map(|&(key, value)| self.by_label.get(&(namespace, key, value)));
         for pdb in listed.chain(self.by_namespace.get(&namespace)).flatten() {
-            if self.cluster.pdb(*pdb).selector.matches(labels) {
+            if cluster.pdb(*pdb).selector.matches(labels) {
                 found.push(*pdb);
             }
         }
@@ -76,59 +76,29 @@ impl<'c> Budgets<'c> {
 
     /// Charges the potential victims of one node, most important first: for each whether it violates a budget. All are
     /// charged before any is reprieved, so a pod that is spared afterwards may have used up another's disruption.
-    pub(crate) fn charge(&self, victims: &[Importance], rank: &Rank, charges: &mut Charges) {
+    pub(crate) fn charge(
+        &self,
+        cluster: &Cluster,
+        behavior: &PreemptionBehavior,
+        victims: &[Importance],
+        rank: &Rank,
+        charges: &mut Charges,
+    ) {
         charges.clear();
         let mut matching = Vec::new();
         for victim in victims {
-            self.of(victim.pod, &mut matching);
+            self.of(cluster, victim.pod, &mut matching);
             if !rank.is_empty() {
                 matching.sort_unstable_by_key(|pdb| rank[pdb.index()]);
             }
-            let violates = !matching.is_empty() && self.charge_one(victim.pod, &matching, charges);
+            let violates = !matching.is_empty() && charges.charge(cluster, behavior, victim.pod, &matching);
             charges.close(violates);
         }
-    }
-
-    fn charge_one(&self, pod: PodId, matching: &[PdbId], charges: &mut Charges) -> bool {
-        let name = self.cluster.pod(pod).name;
-        let mut violates = false;
-        let mut walks = true;
-        for &pdb in matching {
-            let budget = self.cluster.pdb(pdb);
-            let listed = budget.disrupted_pods.binary_search(&name).is_ok();
-            let passed_over = match self.behavior.disrupted_pods {
-                DisruptedPods::Charged => false,
-                DisruptedPods::PassedOver => listed,
-            };
-            let mut violated = false;
-            if walks && !passed_over {
-                let left = charges.left(pdb, budget.disruptions_allowed);
-                match self.behavior.pdb_walk {
-                    PdbWalk::StopsAtExhausted if *left <= 0 => {
-                        violated = true;
-                        walks = false;
-                    }
-                    PdbWalk::StopsAtExhausted => *left -= 1,
-                    PdbWalk::WalksAll => {
-                        *left -= 1;
-                        violated = *left < 0;
-                    }
-                    PdbWalk::StopsAtViolated => {
-                        *left -= 1;
-                        violated = *left < 0;
-                        walks = !violated;
-                    }
-                }
-            }
-            violates |= violated;
-            charges.push(PdbCharge { pdb, allowed: budget.disruptions_allowed, violated, already_disrupted: listed });
-        }
-        violates
     }
 }
 
 /// What the potential victims of one node cost their budgets.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Charges {
     left: Vec<(PdbId, i64)>,
     list: Vec<PdbCharge>,
@@ -155,8 +125,52 @@ impl Charges {
         self.list.push(charge);
     }
 
+    /// Charges one victim; tells whether it violates a budget.
+    fn charge(&mut self, cluster: &Cluster, behavior: &PreemptionBehavior, pod: PodId, matching: &[PdbId]) -> bool {
+        let name = cluster.pod(pod).name;
+        let mut violates = false;
+        let mut walks = true;
+        for &pdb in matching {
+            let budget = cluster.pdb(pdb);
+            let listed = budget.disrupted_pods.binary_search(&name).is_ok();
+            let passed_over = match behavior.disrupted_pods {
+                DisruptedPods::Charged => false,
+                DisruptedPods::PassedOver => listed,
+            };
+            let mut violated = false;
+            if walks && !passed_over {
+                let left = self.left(pdb, budget.disruptions_allowed);
+                match behavior.pdb_walk {
+                    PdbWalk::StopsAtExhausted if *left <= 0 => {
+                        violated = true;
+                        walks = false;
+                    }
+                    PdbWalk::StopsAtExhausted => *left -= 1,
+                    PdbWalk::WalksAll => {
+                        *left -= 1;
+                        violated = *left < 0;
+                    }
+                    PdbWalk::StopsAtViolated => {
+                        *left -= 1;
+                        violated = *left < 0;
+                        walks = !violated;
+                    }
+                }
+            }
+            violates |= violated;
+            self.push(PdbCharge { pdb, allowed: budget.disruptions_allowed, violated, already_disrupted: listed });
+        }
+        violates
+    }
+
     fn close(&mut self, violates: bool) {
         self.ends.push((self.list.len(), violates));
+    }
+
+    /// Whether several budgets match one victim.
+    pub(crate) fn has_shared(&self) -> bool {
+        let begins = std::iter::once(0).chain(self.ends.iter().map(|end| end.0));
+        begins.zip(&self.ends).any(|(begin, end)| end.0 - begin > 1)
     }
 
     /// Whether the victim of a position violates a budget.

@@ -1,11 +1,10 @@
 //! The order of budgets, where a victim matches several: it is a map's, drawn once per attempt for all nodes.
 
 use super::dry_run::{DryRuns, Tried};
-use super::importance::Importance;
+use super::lineup;
 use super::pdb::Rank;
 use crate::kube::behavior::PdbWalk;
 use crate::model::id::{NodeId, PdbId};
-use rayon::prelude::*;
 
 /// The most orders that are tried.
 const MOST_ORDERS: usize = 720;
@@ -33,11 +32,15 @@ pub(crate) fn of(runs: &DryRuns<'_>, nodes: &[NodeId]) -> Orders {
         PdbWalk::StopsAtExhausted | PdbWalk::StopsAtViolated if count < 2 => return orders,
         PdbWalk::StopsAtExhausted | PdbWalk::StopsAtViolated => {}
     }
-    let contested: Vec<Vec<Vec<PdbId>>> = nodes.par_iter().map(|node| contested(runs, *node)).collect();
+    let snapshot = runs.cycle.snapshot;
     let mut groups = Groups::new(count);
-    for (node, sets) in nodes.iter().zip(&contested).filter(|(_, sets)| !sets.is_empty()) {
+    for node in nodes {
+        let sets = lineup::contested(snapshot, &runs.lineup(*node));
+        if sets.is_empty() {
+            continue;
+        }
         orders.nodes.push(*node);
-        for set in sets {
+        for set in &sets {
             for pair in set.windows(2) {
                 groups.join(pair[0], pair[1]);
             }
@@ -53,27 +56,6 @@ pub(crate) fn of(runs: &DryRuns<'_>, nodes: &[NodeId]) -> Orders {
     let canonical = orders.ranks.remove(0);
     orders.ranks = if orders.all { every(&canonical, &groups) } else { sample(&canonical, &groups, most) };
     orders
-}
-
-/// Sets of budgets that match one potential victim of the node and may run out there. A budget that cannot run out on a
-/// node is charged in vain, wherever it stands.
-fn contested(runs: &DryRuns<'_>, node: NodeId) -> Vec<Vec<PdbId>> {
-    let victims = runs.sorted_victims(node);
-    let matching = |victim: &Importance| {
-        let mut found = Vec::new();
-        runs.budgets.of(victim.pod, &mut found);
-        found
-    };
-    let all: Vec<Vec<PdbId>> = victims.iter().map(matching).filter(|found| !found.is_empty()).collect();
-    if all.iter().all(|found| found.len() < 2) {
-        return Vec::new();
-    }
-    let runs_out = |pdb: &PdbId| {
-        let charged = all.iter().filter(|found| found.contains(pdb)).count();
-        runs.cycle.cluster().pdb(*pdb).disruptions_allowed < i64::try_from(charged).unwrap_or(i64::MAX)
-    };
-    let limited = all.iter().map(|found| found.iter().copied().filter(|pdb| runs_out(pdb)).collect::<Vec<_>>());
-    limited.filter(|found| found.len() > 1).collect()
 }
 
 /// The dry runs of the nodes where the order matters, under one of the orders.

@@ -1,9 +1,9 @@
 //! Which candidate is taken. Upstream: `preemption/preemption.go` pickOneNodeForPreemption.
 
-use super::super::outcome::{Candidate, Criterion};
+use super::super::outcome::{Candidate, Criterion, Score};
 use crate::kube::behavior::NoVictimNeeded;
 use crate::model::time::Time;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 /// The criteria, in order.
 const CRITERIA: [Criterion; 5] = [
@@ -33,6 +33,9 @@ pub(crate) struct Picked {
     /// Per candidate the criterion on which it lost.
     pub(crate) lost_on: Vec<Option<Criterion>>,
 }
+
+/// The smaller the better: whether victims are needed, then the criteria.
+type Key = (bool, i64, i64, i64, usize, Reverse<(Time, bool)>);
 
 /// The scheduler of the release crashes on a candidate without victims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,18 +108,25 @@ impl Choosing {
     /// The rank of each candidate: the smaller the better, equal where nothing tells them apart. A choice among any of them
     /// takes one of the smallest rank, because each criterion only ever compares what earlier ones left equal.
     pub(crate) fn ranks(&self, candidates: &[&Candidate]) -> Vec<u32> {
-        let compare = |one: &usize, other: &usize| self.compare_all(candidates[*one], candidates[*other]);
-        let mut order: Vec<usize> = (0..candidates.len()).collect();
-        order.sort_by(compare);
+        let mut order: Vec<(Key, usize)> = candidates.iter().map(|it| self.key(it)).zip(0..).collect();
+        order.sort_unstable();
         let mut ranks = vec![0; candidates.len()];
         let mut rank = 0;
         for pair in order.windows(2) {
-            if compare(&pair[0], &pair[1]) != Ordering::Equal {
-                rank += 1;
-            }
-            ranks[pair[1]] = rank;
+            rank += u32::from(pair[0].0 != pair[1].0);
+            ranks[pair[1].1] = rank;
         }
         ranks
+    }
+
+    /// What [`Choosing::compare_all`] compares, close together.
+    fn key(&self, it: &Candidate) -> Key {
+        let needed = match self.no_victim_needed {
+            NoVictimNeeded::Wins => !it.victims.is_empty(),
+            NoVictimNeeded::Candidate | NoVictimNeeded::Fails => true,
+        };
+        let Score { highest_priority, priority_sum, earliest_start: _ } = it.score;
+        (needed, it.pdb_violations, highest_priority, priority_sum, it.victims.len(), Reverse(self.start(it)))
     }
 
     /// Whether the first candidate would win, or be tied.
