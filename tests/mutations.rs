@@ -143,7 +143,10 @@ fn answer(bytes: Vec<u8>, dice: &mut Dice) {
     let (files, _) = FileTable::from_memory(vec![("input".to_owned(), bytes)], limits);
     let kept: usize = files.files.iter().map(|file| file.bytes.len()).sum();
     assert!(kept <= 64 << 20, "{kept} bytes were kept");
-    let cluster = load::load(&files).cluster;
+    let loaded = load::load(&files);
+    let plainly = load::load_plainly(&files);
+    assert!(loaded == plainly, "{:?}\n{:?}", loaded.problems, plainly.problems);
+    let cluster = loaded.cluster;
     let release = Release::new(18 + u16::try_from(dice.below(20)).unwrap(), 0);
     let gates = Gates::defaults(release);
     let snapshot = Snapshot::new(Arc::new(cluster), Arc::new(Behavior::of(release, &gates)));

@@ -1,5 +1,6 @@
 //! What keeps an object, or a part of it, from being read.
 
+use super::json;
 use super::primitive::QUANTITY_MARK;
 use crate::problem::{Problem, ProblemCode};
 use serde::Deserialize;
@@ -38,8 +39,16 @@ impl Fault {
     }
 }
 
-/// Reads a whole text.
+/// Reads a whole text, quickly if it can be.
 pub(super) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Fault> {
+    match json::read(json) {
+        Some(value) => Ok(value),
+        None => read_plainly(json),
+    }
+}
+
+/// Reads a whole text, or finds out why it cannot be read.
+pub(super) fn read_plainly<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Fault> {
     match serde_json::from_slice(json) {
         Ok(value) => Ok(value),
         Err(error) => Err(from_error(json, &error)),

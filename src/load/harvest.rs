@@ -20,6 +20,8 @@ use std::ops::Range;
 /// What a batch of documents gave.
 #[derive(Default)]
 pub(super) struct Harvest {
+    /// Only `serde_json` may read objects.
+    plainly: bool,
     pub(super) tables: Tables,
     pub(super) entries: Vec<Entry>,
     pub(super) rejected: BTreeMap<(Kind, FileId), u64>,
@@ -43,10 +45,6 @@ pub(super) struct Entry {
     pub(super) namespace: Option<Symbol>,
     pub(super) name: Symbol,
     pub(super) version: Option<u64>,
-    /// `metadata.uid` of kinds whose fact does not hold it.
-    pub(super) uid: Option<Symbol>,
-    /// The newest time it carries.
-    pub(super) newest: Option<Time>,
     pub(super) origin: Origin,
     /// A watch said that the object was deleted.
     pub(super) removed: bool,
@@ -88,8 +86,14 @@ pub(super) fn bulk_batches<'b>(file: FileId, bulk: &'b Bulk<'b>, size: usize) ->
 impl Batch<'_> {
     /// Reads the batch. `Err` says that a long list was not what it looked like, and has to be followed by brackets. Items
     /// of long lists take room, and none is read where there is no more; documents took theirs when they were found.
-    pub(super) fn harvest(&self, files: &FileTable, splits: &[Split<'_>], room: &Room) -> Result<Harvest, NotItems> {
-        let mut harvest = Harvest::default();
+    pub(super) fn harvest(
+        &self,
+        files: &FileTable,
+        splits: &[Split<'_>],
+        room: &Room,
+        plainly: bool,
+    ) -> Result<Harvest, NotItems> {
+        let mut harvest = Harvest { plainly, ..Harvest::default() };
         match self {
             Batch::Documents(documents) => {
                 for document in *documents {
@@ -164,7 +168,7 @@ impl Harvest {
         };
         self.newest = self.newest.max(document.time.and_then(parse_time));
         let api_version = spelling.api_version.unwrap_or_default();
-        let source = Source { json: document.json, kind, api_version, origin, assumed: false };
+        let source = Source { json: document.json, kind, api_version, origin, assumed: false, plainly: self.plainly };
         match self.read(source, document.removed, path) {
             Ok(()) | Err(Refusal::OtherKind) => {}
             Err(Refusal::Damaged(fault)) => self.reject(source, &fault, path),
@@ -200,7 +204,7 @@ impl Harvest {
             return Err(NotItems);
         }
         let api_version = spelling.api_version.unwrap_or_default();
-        let source = Source { json, kind, api_version, origin, assumed };
+        let source = Source { json, kind, api_version, origin, assumed, plainly: self.plainly };
         match self.read(source, false, path) {
             Ok(()) => {}
             Err(_) if !split::is_object(json) => return Err(NotItems),
@@ -233,13 +237,13 @@ impl Harvest {
             }
             object => object,
         };
-        let Object { namespace, name, version, uid, newest, fact, damage } = object?;
+        let Object { namespace, name, version, newest, fact, damage } = object?;
         self.newest = self.newest.max(newest);
         if let Some(fault) = damage {
             self.note(source, &fault, path, "");
         }
         let (kind, origin) = (source.kind, source.origin);
-        self.entries.push(Entry { kind, namespace, name, version, uid, newest, origin, removed, fact });
+        self.entries.push(Entry { kind, namespace, name, version, origin, removed, fact });
         Ok(())
     }
 

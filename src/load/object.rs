@@ -45,8 +45,6 @@ pub(super) struct Object {
     pub(super) name: Symbol,
     /// `metadata.resourceVersion`, where it is a number.
     pub(super) version: Option<u64>,
-    /// `metadata.uid` of kinds whose fact does not hold it.
-    pub(super) uid: Option<Symbol>,
     /// The newest time it carries.
     pub(super) newest: Option<Time>,
     pub(super) fact: Fact,
@@ -63,6 +61,14 @@ pub(super) struct Source<'b> {
     pub(super) origin: Origin,
     /// The kind is the list's, and the object may still name another.
     pub(super) assumed: bool,
+    /// Only `serde_json` may read it.
+    pub(super) plainly: bool,
+}
+
+impl<'b> Source<'b> {
+    fn read<T: Deserialize<'b>>(self) -> Result<T, Fault> {
+        if self.plainly { fault::read_plainly(self.json) } else { fault::read(self.json) }
+    }
 }
 
 /// Why an object was not read.
@@ -81,44 +87,44 @@ impl From<Fault> for Refusal {
 
 /// Reads an object.
 pub(super) fn read(source: Source<'_>, tables: &mut Tables) -> Result<Object, Refusal> {
-    let Source { json, kind, origin, .. } = source;
+    let Source { kind, origin, .. } = source;
     let other_kind = |own: Option<&Text<'_>>| {
         if source.assumed && own.is_some_and(|own| **own != *kind.name()) { Err(Refusal::OtherKind) } else { Ok(()) }
     };
     match kind {
         Kind::Node => {
-            let raw: RawNode<'_> = fault::read(json)?;
+            let raw: RawNode<'_> = source.read()?;
             other_kind(raw.kind.as_ref())?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
             Ok(head.object(Fact::Node(Box::new(raw.convert(origin, tables))), raw.newest()))
         }
         Kind::Pod => {
-            let raw: RawPod<'_> = fault::read(json)?;
+            let raw: RawPod<'_> = source.read()?;
             other_kind(raw.kind.as_ref())?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
             let (pod, spec) = raw.convert(origin, tables);
             Ok(head.object(Fact::Pod(Box::new(pod), spec), raw.newest()))
         }
         Kind::PriorityClass => {
-            let raw: RawPriorityClass<'_> = fault::read(json)?;
+            let raw: RawPriorityClass<'_> = source.read()?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
             let fact = Fact::PriorityClass(raw.convert(origin, tables));
             Ok(head.object(fact, raw.metadata.as_ref().and_then(Meta::newest)))
         }
         Kind::StorageClass => {
-            let raw: RawStorageClass<'_> = fault::read(json)?;
+            let raw: RawStorageClass<'_> = source.read()?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
             let fact = Fact::Class(Box::new(raw.convert(origin, tables)));
             Ok(head.object(fact, raw.metadata.as_ref().and_then(Meta::newest)))
         }
         Kind::CsiStorageCapacity => {
-            let raw: RawCapacity<'_> = fault::read(json)?;
+            let raw: RawCapacity<'_> = source.read()?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
             let fact = Fact::Capacity(raw.convert(tables));
             Ok(head.object(fact, raw.metadata.as_ref().and_then(Meta::newest)))
         }
         Kind::Event => {
-            let raw: RawEvent<'_> = fault::read(json)?;
+            let raw: RawEvent<'_> = source.read()?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
             Ok(head.object(Fact::Counted, raw.newest()))
         }
@@ -129,7 +135,8 @@ pub(super) fn read(source: Source<'_>, tables: &mut Tables) -> Result<Object, Re
 /// Reads an object of a kind whose parts are read one by one.
 fn read_parts(source: Source<'_>, tables: &mut Tables) -> Result<Object, Fault> {
     let Source { json, kind, origin, .. } = source;
-    let parts: Parts<'_> = fault::read(json)?;
+    // The parts stay text, which `serde_json` alone knows how to give.
+    let parts: Parts<'_> = fault::read_plainly(json)?;
     let metadata = parts.metadata.as_ref();
     let head = Head::of(kind, metadata, tables)?;
     let mut damage = None;
@@ -172,7 +179,6 @@ struct Head {
     namespace: Option<Symbol>,
     name: Symbol,
     version: Option<u64>,
-    uid: Option<Symbol>,
 }
 
 impl Head {
@@ -182,16 +188,12 @@ impl Head {
             return Err(Fault::new(0, "`metadata.name` is missing"));
         };
         let namespace = kind.is_namespaced().then(|| tables.symbol(metadata.namespace()));
-        // Of nodes and pods the fact tells, and nobody asks for that of an Event.
-        let tells = !matches!(kind, Kind::Node | Kind::Pod | Kind::Event);
-        let uid = metadata.uid.as_ref().filter(|_| tells);
-        let (name, uid) = (tables.symbol(name), tables.filled(uid));
-        Ok(Head { namespace, name, version: metadata.version(), uid })
+        Ok(Head { namespace, name: tables.symbol(name), version: metadata.version() })
     }
 
     fn object(self, fact: Fact, newest: Option<Time>) -> Object {
-        let Head { namespace, name, version, uid } = self;
-        Object { namespace, name, version, uid, newest, fact, damage: None }
+        let Head { namespace, name, version } = self;
+        Object { namespace, name, version, newest, fact, damage: None }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Bytes to documents: files, folders and standard input become JSON texts of one object each.
 //!
 //! `files` opens: it finds the files (`walk`), tells what they are (`sniff`), unfolds archives (`archive`) and turns
-//! every other form of text into JSON (`encoding`, `yaml`, `noise`). `split` finds the objects. Nothing here knows
+//! every other form of text into JSON (`encoding`, `yaml`, `noise`). `split` finds the objects, and `tokens` is
+//! how whoever reads one finds its way in it. Nothing here knows
 //! scheduling; a document is not yet read.
 
 pub mod archive;
+mod blocks;
 mod encoding;
 pub mod files;
 pub mod fleet;
@@ -13,6 +15,7 @@ mod names;
 mod noise;
 mod sniff;
 pub mod split;
+pub mod tokens;
 mod walk;
 pub mod yaml;
 mod yaml_scalar;

@@ -125,7 +125,7 @@ fn more_objects_than_there_is_room_for_are_refused_whole() {
             let load = |objects| {
                 load_cut(
                     &FileTable::from_bytes(vec![("x.json".to_owned(), text.clone().into_bytes())]),
-                    Cut { batch: 100, min_bulk, objects },
+                    Cut { batch: 100, min_bulk, objects, ..Cut::default() },
                 )
             };
             let full = load(10);

@@ -188,7 +188,13 @@ fn as_of_is_the_newest_time_of_any_object() {
 
 /// A JSON text with other spaces between its tokens: the same value.
 fn respaced(value: &Value, spaces: &[u8]) -> String {
-    let mut next = spaces.iter().cycle();
+    let spaces: Vec<usize> = spaces.iter().map(|at| usize::from(*at)).collect();
+    respaced_by(value, &spaces, &["", " ", "\n", "\n    ", "\n        ", "\t", "\r\n        "])
+}
+
+/// A JSON text with these spaces behind its tokens, in this order over and over.
+pub(super) fn respaced_by(value: &Value, order: &[usize], spaces: &[&str]) -> String {
+    let mut next = order.iter().cycle();
     let mut text = String::new();
     let mut quoted = false;
     let mut escaped = false;
@@ -199,9 +205,7 @@ fn respaced(value: &Value, spaces: &[u8]) -> String {
         } else if letter == '"' {
             quoted = true;
         } else if matches!(letter, ',' | ':' | '{' | '[' | '}' | ']') {
-            text.push_str(
-                ["", " ", "\n", "\n    ", "\n        ", "\t", "\r\n        "][usize::from(*next.next().unwrap() % 7)],
-            );
+            text.push_str(spaces[*next.next().unwrap() % spaces.len()]);
         }
     }
     text

@@ -3,6 +3,7 @@
 mod damage;
 mod defaults;
 mod layouts;
+mod quick;
 pub(super) mod sample;
 
 use super::*;
@@ -17,10 +18,6 @@ fn load_texts(files: &[(&str, &str)]) -> Loaded {
         assert!(problem.path.is_some() && problem.help.is_some(), "without place or remedy: {problem:?}");
     }
     loaded
-}
-
-fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
-    load_part(files, &Wanted::default(), cut)
 }
 
 fn load_objects(objects: Vec<Value>) -> Loaded {

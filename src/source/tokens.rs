@@ -1,0 +1,143 @@
+//! Where the tokens of a JSON text begin.
+
+use super::blocks::{self, BLOCK, Classes, Quoted, Strings};
+
+/// The tokens of one text: brackets, separators, and the first bytes of strings, numbers and words. The buffer serves one
+/// text after the other.
+#[derive(Default)]
+pub struct Tokens {
+    /// Offsets, as far as `count` goes.
+    offsets: Vec<u32>,
+    count: usize,
+    escapes: bool,
+}
+
+/// The text is no JSON, or longer than offsets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotTokens;
+
+impl Tokens {
+    /// Finds the tokens. Strings are checked: they end, hold no control characters and only such escapes as JSON has. Whether
+    /// tokens follow each other as they should is for whoever reads them, and so is what numbers and words say; bytes above
+    /// ASCII are taken as they come.
+    pub fn find(&mut self, text: &[u8]) -> Result<(), NotTokens> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(NotTokens);
+        }
+        // As if every byte were a token: a buffer of that size is kept from one text to the next.
+        let most = text.len().next_multiple_of(BLOCK);
+        if self.offsets.len() < most {
+            self.offsets.resize(most, 0);
+        }
+        (self.count, self.escapes) = (0, false);
+        let mut strings = Strings::default();
+        let mut word_goes_on = 0;
+        for (offset, block) in blocks::of(text) {
+            let classes = blocks::classify(&block);
+            let quoted = strings.follow(&classes);
+            if quoted.escapes != 0 {
+                self.escapes = true;
+                check_escapes(text, offset, quoted.escapes)?;
+            }
+            if classes.control & !classes.newline != 0 || classes.newline & quoted.inside != 0 {
+                check_controls(&block, &classes, &quoted)?;
+            }
+            let outside = !(quoted.inside | quoted.quotes);
+            let punctuation = (classes.bracket | classes.separator) & outside;
+            let word = outside & !(punctuation | classes.blank | classes.control);
+            let begins = word & !(word << 1 | word_goes_on);
+            word_goes_on = word >> 63;
+            self.push(offset, punctuation | begins | (quoted.quotes & quoted.inside));
+        }
+        if strings.is_open() { Err(NotTokens) } else { Ok(()) }
+    }
+
+    /// The offsets of the tokens, in order.
+    pub fn offsets(&self) -> &[u32] {
+        &self.offsets[..self.count]
+    }
+
+    /// Some string has an escape.
+    pub fn has_escapes(&self) -> bool {
+        self.escapes
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the text's length has 32 bits")]
+    fn push(&mut self, offset: usize, mut begins: u64) {
+        let Some(slots) = self.offsets[self.count..].first_chunk_mut::<BLOCK>() else {
+            // Only near the end of a text whose every byte is a token.
+            return self.push_few(offset, begins);
+        };
+        self.count += begins.count_ones() as usize;
+        let mut at = 0;
+        while begins != 0 {
+            slots[at % BLOCK] = offset as u32 + begins.trailing_zeros();
+            begins &= begins - 1;
+            at += 1;
+        }
+    }
+
+    #[cold]
+    #[expect(clippy::cast_possible_truncation, reason = "the text's length has 32 bits")]
+    fn push_few(&mut self, offset: usize, mut begins: u64) {
+        while begins != 0 {
+            self.offsets[self.count] = offset as u32 + begins.trailing_zeros();
+            self.count += 1;
+            begins &= begins - 1;
+        }
+    }
+}
+
+/// Escapes are `\n` and the like, or `\u` and four hexadecimal digits.
+#[cold]
+fn check_escapes(text: &[u8], offset: usize, mut escapes: u64) -> Result<(), NotTokens> {
+    while escapes != 0 {
+        let rest = &text[offset + escapes.trailing_zeros() as usize + 1..];
+        match rest {
+            [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {}
+            [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|it| it.is_ascii_hexdigit()) => {}
+            _ => return Err(NotTokens),
+        }
+        escapes &= escapes - 1;
+    }
+    Ok(())
+}
+
+/// Control characters are white space, and stand between tokens.
+#[cold]
+fn check_controls(block: &[u8; BLOCK], classes: &Classes, quoted: &Quoted) -> Result<(), NotTokens> {
+    let space = |at: usize| matches!(block[at], b'\n' | b'\r' | b'\t');
+    let controls = (0..BLOCK).filter(|at| classes.control >> at & 1 == 1);
+    let mut outside = controls.map(|at| quoted.inside >> at & 1 == 0 && space(at));
+    if outside.all(|it| it) { Ok(()) } else { Err(NotTokens) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(text: &str) -> Option<String> {
+        let mut tokens = Tokens::default();
+        tokens.find(text.as_bytes()).ok()?;
+        Some(tokens.offsets().iter().map(|at| text.as_bytes()[*at as usize] as char).collect())
+    }
+
+    #[test]
+    fn tokens_are_brackets_separators_and_the_beginnings_of_values() {
+        assert_eq!(tokens(r#"{"a": [1, true,{"b\\":"{\"[,"}], "c" :null}"#).as_deref(), Some(r#"{":[1,t,{":"}],":n}"#));
+        assert_eq!(tokens("").as_deref(), Some(""));
+        assert_eq!(tokens(&"[".repeat(500)), Some("[".repeat(500)));
+        assert_eq!(tokens("\r\n\t 12\r\n").as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn tokens_do_not_depend_on_where_they_stand_in_a_block() {
+        for lead in 0..140 {
+            let text = format!(r#"{}{{"a\\\"b":"\\","c\u00e4":-1.5e3}}"#, " ".repeat(lead));
+            assert_eq!(tokens(&text).as_deref(), Some(r#"{":",":-}"#), "{lead}");
+            for bad in ["\"\\", "\"a", "\"\\x\"", "\"\\u12g4\"", "\"\n\"", "\"\u{1}\"", "\u{1}", "1\u{b}"] {
+                assert_eq!(tokens(&format!("{}{bad}", " ".repeat(lead))), None, "{lead} {bad:?}");
+            }
+        }
+    }
+}
