@@ -125,11 +125,30 @@ codes! {
     ChangedWhileRead = "PA0211", Warning, "file changed while it was read",
         changes: "the answer may be that of a cluster that never was",
         remedy: "wait until the dump is complete and run again";
+    /// Folders or files of the input show the same objects in different states: dumps of several moments. An answer is of
+    /// one, the newest, unless `--at TIME` asks for the latest that is not after a time. What stands beside all of them is
+    /// used with each.
+    SeveralMoments = "PA0212", Warning, "several moments",
+        changes: "objects of other moments are left out",
+        remedy: "choose with --at TIME, or give the path of one";
+    /// No moment of the input is the one that is asked for, or nothing tells which of them is newer.
+    NoMoment = "PA0213", Error, "no such moment",
+        changes: "there is no answer, for none would be of the moment that is meant",
+        remedy: "give another time, or the path of the moment that you mean";
     /// The input holds more objects than are read, 4,000,000, which is several times what the largest clusters hold. None
     /// is used, for an answer from a part would pass for one from the whole.
     TooManyObjects = "PA0215", Error, "too many objects",
         changes: "there is no answer: nothing of the input is used",
         remedy: "give one cluster at a time, and only the kinds that are read; events can be left out";
+    /// Parts of the dump were taken at different times, so that they may not fit together.
+    MixedAges = "PA0216", Warning, "parts of different ages",
+        changes: "a pod that has gone since still takes room, and a node that has come since is empty",
+        remedy: "take all kinds at one time, best with `preempt-audit capture`";
+    /// A watch does not say when a change came: only times in the objects do. A change that left no time behind, between
+    /// one before `--at` and one after it, is taken as if it came before.
+    OpenChanges = "PA0218", Warning, "changes of unknown time",
+        changes: "the answer may be that of a moment a little later",
+        remedy: "ask for a moment when nothing moved";
     /// The scheduler would not start with this configuration, or the release does not read its version.
     RefusedConfig = "PA0301", Error, "scheduler configuration refused",
         changes: "there is no answer for that release",

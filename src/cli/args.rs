@@ -134,6 +134,11 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "TIME", help_heading = "Input")]
     pub(crate) as_of: Option<String>,
 
+    /// Answer for this time, RFC 3339: the latest dump of the input that is not after it, and watch streams up to it
+    /// [default: the newest dump, and streams to their end]
+    #[arg(long, value_name = "TIME", help_heading = "Input")]
+    pub(crate) at: Option<String>,
+
     /// Give the SHA-256 of files larger than 64 MB as well (in JSON)
     #[arg(long, help_heading = "Input")]
     pub(crate) digest: bool,

@@ -3,7 +3,7 @@
 use super::args::{InputArgs, When};
 use super::failure::Failure;
 use super::io::Io;
-use crate::load::{self, Loaded};
+use crate::load::{self, Loaded, Wanted};
 use crate::model::time::Time;
 use crate::problem::{self, Problem, ProblemCode, Severity};
 use crate::report::json::Input as InputRow;
@@ -31,8 +31,9 @@ impl Input {
     /// Opens and loads what the arguments name.
     pub(crate) fn read(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>) -> Result<Self, Failure> {
         let as_of = args.as_of.as_deref().map(time).transpose()?;
+        let wanted = Wanted { at: args.at.as_deref().map(time).transpose()? };
         let (files, mut problems) = open(args, stdin_is_piped, dump);
-        let mut loaded = load::load(&files);
+        let mut loaded = load::load_wanted(&files, &wanted);
         problems.append(&mut loaded.problems);
         problems.extend(files.changed());
         let problems = problem::cap(problems);
@@ -54,6 +55,9 @@ impl Input {
 
     /// Why there is no answer from an input that is empty.
     pub(crate) fn nothing_found(&self) -> Failure {
+        if self.loaded.refused {
+            return Failure::new("nothing to answer from: the input does not tell which part of it is meant");
+        }
         let message = "nothing to answer from: no node and no pod was read";
         Failure::of_problems(vec![Problem::new(ProblemCode::NothingFound, message)])
     }

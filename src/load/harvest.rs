@@ -45,6 +45,10 @@ pub(super) struct Entry {
     pub(super) namespace: Option<Symbol>,
     pub(super) name: Symbol,
     pub(super) version: Option<u64>,
+    /// `metadata.uid` of kinds whose fact does not hold it.
+    pub(super) uid: Option<Symbol>,
+    /// The newest time it carries.
+    pub(super) newest: Option<Time>,
     pub(super) origin: Origin,
     /// A watch said that the object was deleted.
     pub(super) removed: bool,
@@ -237,13 +241,13 @@ impl Harvest {
             }
             object => object,
         };
-        let Object { namespace, name, version, newest, fact, damage } = object?;
+        let Object { namespace, name, version, uid, newest, fact, damage } = object?;
         self.newest = self.newest.max(newest);
         if let Some(fault) = damage {
             self.note(source, &fault, path, "");
         }
         let (kind, origin) = (source.kind, source.origin);
-        self.entries.push(Entry { kind, namespace, name, version, origin, removed, fact });
+        self.entries.push(Entry { kind, namespace, name, version, uid, newest, origin, removed, fact });
         Ok(())
     }
 

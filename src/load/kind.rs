@@ -49,7 +49,7 @@ pub(super) fn hinted(path: &str) -> Option<Kind> {
 }
 
 /// The kind of a resource name or short name, in any spelling.
-fn of_plural(name: &str) -> Option<Kind> {
+pub(super) fn of_plural(name: &str) -> Option<Kind> {
     let letters = name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
     Some(match letters.collect::<String>().as_str() {
         "no" | "node" | "nodes" => Kind::Node,

@@ -64,6 +64,11 @@ pub(super) fn take(
             _ => {}
         }
     }
+    time(manifest)
+}
+
+/// When the pods were read, else when the dump was taken.
+pub(super) fn time(manifest: &Manifest) -> Option<Time> {
     let pods = manifest.kinds.iter().find(|record| record.kind == Kind::Pod.name() && record.state == "read");
     pods.and_then(|record| record.time).or(manifest.finished).or(manifest.started)
 }

@@ -9,13 +9,16 @@
 mod affinity;
 mod coverage;
 mod fault;
+mod folders;
 mod foreign;
+mod groups;
 mod harvest;
 mod json;
 mod kind;
 mod manifest;
 mod merge;
 mod meta;
+mod moments;
 mod names;
 mod node;
 mod object;
@@ -28,13 +31,17 @@ mod resources;
 pub mod scheduler_config;
 pub mod schedulers;
 mod selectors;
+mod stamps;
 mod storage;
+mod streams;
+mod survey;
 mod tables;
 mod version;
 mod volumes;
 
 use crate::model::cluster::Cluster;
 use crate::model::id::FileId;
+use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
 use crate::source::files::FileTable;
 use crate::source::split::{self, Document, MAX_OBJECTS, NotItems, Room, Split};
@@ -42,8 +49,12 @@ pub use coverage::Held;
 use coverage::Ledger;
 use foreign::Strangers;
 use harvest::{Batch, Harvest};
+use moments::Choice;
+pub use moments::Moment;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use streams::Shortened;
+use survey::Survey;
 
 /// What the input says.
 #[derive(Debug, Default, PartialEq)]
@@ -58,6 +69,18 @@ pub struct Loaded {
     pub skipped: BTreeMap<String, u64>,
     /// The API server's version (`v1.34.1`), from `kubectl version -o json` or a bundle's version file.
     pub server_version: Option<String>,
+    /// The moments of which the input holds dumps, oldest first; empty where it holds one.
+    pub moments: Vec<Moment>,
+    /// The input holds more than an answer can be given from, and does not tell which part is meant: a problem says so,
+    /// and the cluster is left empty.
+    pub refused: bool,
+}
+
+/// Which part of the input is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The latest moment that is not after this.
+    pub at: Option<Time>,
 }
 
 /// How the input is cut for reading in parallel.
@@ -81,22 +104,36 @@ impl Default for Cut {
 
 /// Reads every document of the files.
 pub fn load(files: &FileTable) -> Loaded {
-    load_cut(files, Cut::default())
+    load_wanted(files, &Wanted::default())
+}
+
+/// Reads the part of the files that is asked for.
+pub fn load_wanted(files: &FileTable, wanted: &Wanted) -> Loaded {
+    load_part(files, wanted, Cut::default())
 }
 
 /// Reads every document of the files bracket by bracket and with `serde_json` alone, which is slow: what [`load`] gives has
 /// to be the same.
 pub fn load_plainly(files: &FileTable) -> Loaded {
-    load_cut(files, Cut { min_bulk: usize::MAX, plainly: true, ..Cut::default() })
+    load_part(files, &Wanted::default(), Cut { min_bulk: usize::MAX, plainly: true, ..Cut::default() })
 }
 
-fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
-    let Some((splits, mut harvests)) = read(files, cut) else {
+fn load_part(files: &FileTable, wanted: &Wanted, cut: Cut) -> Loaded {
+    let Some(Read { mut splits, mut harvests, cuts }) = read(files, wanted, cut) else {
         return Loaded { problems: vec![too_many(cut.objects)], ..Loaded::default() };
     };
+    let choice = moments::choose(Survey { files, harvests: &harvests }, &splits, &cuts, wanted);
+    if choice.refused {
+        let problems = choice.problem.into_iter().collect();
+        return Loaded { problems, moments: choice.moments, refused: true, ..Loaded::default() };
+    }
+    leave_out(&choice, files, &mut splits, &mut harvests, cut);
+    let as_of = choice.as_of.or_else(|| moment_of(&choice, &harvests, wanted));
     let (mut ledger, problems) = Ledger::take(files, &splits, &harvests);
     let mut problems = problems.into_vec();
-    let mut loaded = Loaded::default();
+    let mut loaded = Loaded { moments: choice.moments, ..Loaded::default() };
+    problems.extend(choice.problem);
+    problems.extend(cuts.iter().filter_map(|it| open_changes(it, files)));
     let mut strangers = Strangers::default();
     let mut taken = None;
     for harvest in &mut harvests {
@@ -119,7 +156,7 @@ fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
     }
     let (cluster, copies) = merge::merge(files, harvests, &mut ledger);
     loaded.cluster = cluster;
-    loaded.cluster.as_of = taken.or(loaded.cluster.as_of);
+    loaded.cluster.as_of = as_of.or(taken).or(loaded.cluster.as_of);
     loaded.cluster.coverage = ledger.coverage();
     loaded.held = ledger.held();
     problems.extend(copies);
@@ -128,35 +165,97 @@ fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
     Loaded { problems, ..loaded }
 }
 
-fn too_many(objects: usize) -> Problem {
-    let message = format!("the input holds more than {objects} objects: nothing of it is used");
-    let help = "give one cluster at a time, and only the kinds that are read; events can be left out";
-    Problem { help: Some(help.to_owned()), ..Problem::new(ProblemCode::TooManyObjects, message) }
+/// Everything that was read.
+struct Read<'b> {
+    splits: Vec<Split<'b>>,
+    harvests: Vec<Harvest>,
+    /// What was left out of streams.
+    cuts: Vec<Shortened>,
 }
 
-/// Finds and reads all documents; `None` if they are too many.
-fn read(files: &FileTable, cut: Cut) -> Option<(Vec<Split<'_>>, Vec<Harvest>)> {
+/// Finds and reads all documents, streams up to the moment that is asked for; `None` if they are too many.
+fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut) -> Option<Read<'b>> {
     let room = Room::new(cut.objects);
     let ids = || (0..files.files.len()).into_par_iter().map(FileId::at);
-    let splits: Vec<Split<'_>> =
+    let shorten = |splits: &mut [Split<'_>]| wanted.at.map_or_else(Vec::new, |at| streams::cut(files, splits, at));
+    let mut splits: Vec<Split<'_>> =
         ids().map(|id| split::split_in_bulk(id, &files.file(id).bytes, cut.min_bulk, &room)).collect();
-    let harvests = if room.is_exceeded() { return None } else { harvest_all(files, &splits, cut, &room) };
+    if room.is_exceeded() {
+        return None;
+    }
+    let cuts = shorten(&mut splits);
+    let harvests = harvest_all(files, &splits, cut, &room);
     if room.is_exceeded() {
         return None;
     }
     if let Ok(harvests) = harvests {
-        return Some((splits, harvests));
+        return Some(Read { splits, harvests, cuts });
     }
     // A long list is not printed as kubectl does: everything is followed bracket by bracket.
     let room = Room::new(cut.objects);
     let plain = |id| split::split_in_bulk(id, &files.file(id).bytes, usize::MAX, &room);
-    let splits: Vec<Split<'_>> = ids().map(plain).collect();
+    let mut splits: Vec<Split<'_>> = ids().map(plain).collect();
     if room.is_exceeded() {
         return None;
     }
+    let cuts = shorten(&mut splits);
     let harvests = harvest_all(files, &splits, cut, &Room::unbounded())
         .expect("only items of long lists can be misjudged, and none are marked");
-    Some((splits, harvests))
+    Some(Read { splits, harvests, cuts })
+}
+
+/// Forgets the files that are of other moments.
+fn leave_out(choice: &Choice, files: &FileTable, splits: &mut [Split<'_>], harvests: &mut Vec<Harvest>, cut: Cut) {
+    if !choice.left_out.is_empty() {
+        for &file in &choice.left_out {
+            splits[file] = Split::default();
+        }
+        harvests.clear();
+        *harvests = harvest_all(files, splits, cut, &Room::unbounded())
+            .expect("what was read once is read again, but for whole files");
+    }
+    if !choice.streamed.is_empty() {
+        let streams: Vec<bool> = files
+            .files
+            .iter()
+            .zip(splits.iter())
+            .map(|(file, split)| !streams::changes(&file.bytes, split).is_empty())
+            .collect();
+        for harvest in harvests {
+            harvest.entries.retain(|it| streams[it.origin.file.index()] || !choice.streamed.contains(&it.kind));
+        }
+    }
+}
+
+/// The time of the dump, where some of what was read is of another moment: the newest that is not after the one asked
+/// for, or that the chosen files carry.
+fn moment_of(choice: &Choice, harvests: &[Harvest], wanted: &Wanted) -> Option<Time> {
+    let used = choice.moments.iter().find(|it| it.used);
+    if wanted.at.is_none() && used.is_none() {
+        return None;
+    }
+    let times = harvests.iter().flat_map(|harvest| &harvest.entries).filter_map(|it| it.newest);
+    let newest = times.filter(|&it| wanted.at.is_none_or(|at| it <= at)).max();
+    newest.max(used.and_then(|it| it.time).filter(|&it| wanted.at.is_none_or(|at| it <= at)))
+}
+
+/// Changes of a stream that may have come after the moment that is asked for.
+fn open_changes(cut: &Shortened, files: &FileTable) -> Option<Problem> {
+    if cut.open == 0 {
+        return None;
+    }
+    let path = files.files[cut.file].path.clone();
+    let message = format!("{} changes carry no time: they may have come after the moment that --at asks for", cut.open);
+    let mut problem = Problem::new(ProblemCode::OpenChanges, message);
+    problem.help = Some("ask for a moment when nothing moved, if the answer matters".to_owned());
+    problem.path = Some(path);
+    Some(problem)
+}
+
+fn too_many(objects: usize) -> Problem {
+    let message = format!("the input holds more than {objects} objects: nothing of it is used");
+    let help = "give one cluster at a time, and only the kinds that are read; events can be left out";
+    Problem { help: Some(help.to_owned()), ..Problem::new(ProblemCode::TooManyObjects, message) }
 }
 
 fn harvest_all(files: &FileTable, splits: &[Split<'_>], cut: Cut, room: &Room) -> Result<Vec<Harvest>, NotItems> {

@@ -45,6 +45,8 @@ pub(super) struct Object {
     pub(super) name: Symbol,
     /// `metadata.resourceVersion`, where it is a number.
     pub(super) version: Option<u64>,
+    /// `metadata.uid` of kinds whose fact does not hold it.
+    pub(super) uid: Option<Symbol>,
     /// The newest time it carries.
     pub(super) newest: Option<Time>,
     pub(super) fact: Fact,
@@ -179,6 +181,7 @@ struct Head {
     namespace: Option<Symbol>,
     name: Symbol,
     version: Option<u64>,
+    uid: Option<Symbol>,
 }
 
 impl Head {
@@ -188,12 +191,16 @@ impl Head {
             return Err(Fault::new(0, "`metadata.name` is missing"));
         };
         let namespace = kind.is_namespaced().then(|| tables.symbol(metadata.namespace()));
-        Ok(Head { namespace, name: tables.symbol(name), version: metadata.version() })
+        // Of nodes and pods the fact tells, and nobody asks for that of an Event.
+        let tells = !matches!(kind, Kind::Node | Kind::Pod | Kind::Event);
+        let uid = metadata.uid.as_ref().filter(|_| tells);
+        let (name, uid) = (tables.symbol(name), tables.filled(uid));
+        Ok(Head { namespace, name, version: metadata.version(), uid })
     }
 
     fn object(self, fact: Fact, newest: Option<Time>) -> Object {
-        let Head { namespace, name, version } = self;
-        Object { namespace, name, version, newest, fact, damage: None }
+        let Head { namespace, name, version, uid } = self;
+        Object { namespace, name, version, uid, newest, fact, damage: None }
     }
 }
 

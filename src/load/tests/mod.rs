@@ -20,6 +20,10 @@ fn load_texts(files: &[(&str, &str)]) -> Loaded {
     loaded
 }
 
+fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
+    load_part(files, &Wanted::default(), cut)
+}
+
 fn load_objects(objects: Vec<Value>) -> Loaded {
     load_texts(&[("cluster.json", &list(objects).to_string())])
 }
