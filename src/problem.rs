@@ -135,6 +135,11 @@ codes! {
     NoMoment = "PA0213", Error, "no such moment",
         changes: "there is no answer, for none would be of the moment that is meant",
         remedy: "give another time, or the path of the moment that you mean";
+    /// Folders or files of the input are dumps of different clusters: their namespaces `kube-system` are not the same
+    /// object, or each has nodes that stood when the other was taken and that the other does not show.
+    SeveralClusters = "PA0214", Error, "several clusters",
+        changes: "there is no answer, for objects of two clusters are none of one",
+        remedy: "choose with --cluster NAME, or give the path of one";
     /// The input holds more objects than are read, 4,000,000, which is several times what the largest clusters hold. None
     /// is used, for an answer from a part would pass for one from the whole.
     TooManyObjects = "PA0215", Error, "too many objects",

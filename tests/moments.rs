@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 fn read(files: &[File], at: Option<&str>) -> Loaded {
     let (table, mut problems) = FileTable::from_memory(files.to_vec(), Limits::default());
     let at = at.map(|it| Time(i64::try_from(it.parse::<jiff::Timestamp>().unwrap().as_nanosecond()).unwrap()));
-    let mut loaded = load::load_wanted(&table, &Wanted { at });
+    let mut loaded = load::load_wanted(&table, &Wanted { at, ..Wanted::default() });
     problems.append(&mut loaded.problems);
     Loaded { problems, ..loaded }
 }

@@ -134,6 +134,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "TIME", help_heading = "Input")]
     pub(crate) as_of: Option<String>,
 
+    /// Of dumps of several clusters beside each other, the one in the folder, archive or file of this name
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    pub(crate) cluster: Option<String>,
+
     /// Answer for this time, RFC 3339: the latest dump of the input that is not after it, and watch streams up to it
     /// [default: the newest dump, and streams to their end]
     #[arg(long, value_name = "TIME", help_heading = "Input")]

@@ -31,7 +31,7 @@ impl Input {
     /// Opens and loads what the arguments name.
     pub(crate) fn read(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>) -> Result<Self, Failure> {
         let as_of = args.as_of.as_deref().map(time).transpose()?;
-        let wanted = Wanted { at: args.at.as_deref().map(time).transpose()? };
+        let wanted = Wanted { cluster: args.cluster.clone(), at: args.at.as_deref().map(time).transpose()? };
         let (files, mut problems) = open(args, stdin_is_piped, dump);
         let mut loaded = load::load_wanted(&files, &wanted);
         problems.append(&mut loaded.problems);

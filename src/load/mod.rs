@@ -7,6 +7,7 @@
 //! of each kind what the dump holds.
 
 mod affinity;
+mod clusters;
 mod coverage;
 mod fault;
 mod folders;
@@ -45,6 +46,7 @@ use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
 use crate::source::files::FileTable;
 use crate::source::split::{self, Document, MAX_OBJECTS, NotItems, Room, Split};
+pub use clusters::ClusterPart;
 pub use coverage::Held;
 use coverage::Ledger;
 use foreign::Strangers;
@@ -69,6 +71,8 @@ pub struct Loaded {
     pub skipped: BTreeMap<String, u64>,
     /// The API server's version (`v1.34.1`), from `kubectl version -o json` or a bundle's version file.
     pub server_version: Option<String>,
+    /// The clusters of which the input holds dumps; empty where it holds one.
+    pub clusters: Vec<ClusterPart>,
     /// The moments of which the input holds dumps, oldest first; empty where it holds one.
     pub moments: Vec<Moment>,
     /// The input holds more than an answer can be given from, and does not tell which part is meant: a problem says so,
@@ -79,6 +83,8 @@ pub struct Loaded {
 /// Which part of the input is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
+    /// Only files below folders of this name, or so named themselves.
+    pub cluster: Option<String>,
     /// The latest moment that is not after this.
     pub at: Option<Time>,
 }
@@ -122,6 +128,16 @@ fn load_part(files: &FileTable, wanted: &Wanted, cut: Cut) -> Loaded {
     let Some(Read { mut splits, mut harvests, cuts }) = read(files, wanted, cut) else {
         return Loaded { problems: vec![too_many(cut.objects)], ..Loaded::default() };
     };
+    if let Some(name) = &wanted.cluster
+        && !files.files.iter().any(|it| clusters::is_named(&it.path, name))
+    {
+        return Loaded { problems: vec![clusters::nothing_named(name)], refused: true, ..Loaded::default() };
+    }
+    let clusters = clusters::find(Survey { files, harvests: &harvests });
+    if !clusters.is_empty() {
+        let problems = vec![clusters::refusal(&clusters)];
+        return Loaded { problems, clusters, refused: true, ..Loaded::default() };
+    }
     let choice = moments::choose(Survey { files, harvests: &harvests }, &splits, &cuts, wanted);
     if choice.refused {
         let problems = choice.problem.into_iter().collect();
@@ -177,9 +193,13 @@ struct Read<'b> {
 fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut) -> Option<Read<'b>> {
     let room = Room::new(cut.objects);
     let ids = || (0..files.files.len()).into_par_iter().map(FileId::at);
+    let is_wanted = |id| wanted.cluster.as_ref().is_none_or(|name| clusters::is_named(&files.file(id).path, name));
     let shorten = |splits: &mut [Split<'_>]| wanted.at.map_or_else(Vec::new, |at| streams::cut(files, splits, at));
-    let mut splits: Vec<Split<'_>> =
-        ids().map(|id| split::split_in_bulk(id, &files.file(id).bytes, cut.min_bulk, &room)).collect();
+    let split = |id, min_bulk, room: &Room| match is_wanted(id) {
+        true => split::split_in_bulk(id, &files.file(id).bytes, min_bulk, room),
+        false => Split::default(),
+    };
+    let mut splits: Vec<Split<'_>> = ids().map(|id| split(id, cut.min_bulk, &room)).collect();
     if room.is_exceeded() {
         return None;
     }
@@ -193,8 +213,7 @@ fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut) -> Option<Read<'b>>
     }
     // A long list is not printed as kubectl does: everything is followed bracket by bracket.
     let room = Room::new(cut.objects);
-    let plain = |id| split::split_in_bulk(id, &files.file(id).bytes, usize::MAX, &room);
-    let mut splits: Vec<Split<'_>> = ids().map(plain).collect();
+    let mut splits: Vec<Split<'_>> = ids().map(|id| split(id, usize::MAX, &room)).collect();
     if room.is_exceeded() {
         return None;
     }

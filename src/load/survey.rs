@@ -4,6 +4,7 @@ use super::harvest::{Entry, Harvest};
 use super::object::Fact;
 use super::streams;
 use crate::model::cluster::Kind;
+use crate::model::id::Symbol;
 use crate::model::time::Time;
 use crate::source::files::FileTable;
 use crate::source::split::Split;
@@ -20,6 +21,15 @@ pub(super) struct Sight<'h> {
     pub(super) uid: Option<&'h str>,
     pub(super) version: Option<u64>,
     pub(super) newest: Option<Time>,
+    pub(super) fact: &'h Fact,
+    harvest: &'h Harvest,
+}
+
+impl<'h> Sight<'h> {
+    /// The text of a symbol of the object.
+    pub(super) fn text(&self, symbol: Symbol) -> &'h str {
+        self.harvest.tables.symbols.text(symbol)
+    }
 }
 
 /// Everything that was read, before it is put together.
@@ -51,6 +61,8 @@ fn sight<'h>(harvest: &'h Harvest, entry: &'h Entry) -> Sight<'h> {
         uid: uid.map(|it| texts.text(it)),
         version: entry.version,
         newest: entry.newest,
+        fact: &entry.fact,
+        harvest,
     }
 }
 
