@@ -4,6 +4,7 @@ use super::args::Capture;
 use super::exit::Exit;
 use super::failure::Failure;
 use super::io::Io;
+use super::progress::{CLEAR, bar};
 use crate::capture::{self, CaptureError, KindRecord, KindState, Manifest, Options, Progress};
 use crate::model::cluster::Kind;
 use crate::report::escape::safe;
@@ -23,12 +24,12 @@ pub(crate) fn run(args: &Capture, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let taken = capture::capture(&options, &mut |progress| {
         let step = (progress.at, progress.bytes >> 20);
         if terminal && shown.replace(step) != Some(step) {
-            let _ = write!(io.stderr, "\r\x1b[K{}", line(&progress));
+            let _ = write!(io.stderr, "{CLEAR}{}", line(&progress));
             let _ = io.stderr.flush();
         }
     });
     if terminal {
-        let _ = write!(io.stderr, "\r\x1b[K");
+        let _ = write!(io.stderr, "{CLEAR}");
     }
     let manifest = taken.map_err(|error| failure(&error))?;
     io.complain(&gaps(&manifest));
@@ -52,14 +53,12 @@ fn arguments(args: &Capture) -> Vec<OsString> {
 
 /// `[########------------] 9/22 replicasets.apps, 3 MB`
 fn line(progress: &Progress) -> String {
-    const WIDTH: usize = 20;
-    let full = progress.at * WIDTH / progress.of.max(1);
-    let bar = "#".repeat(full) + &"-".repeat(WIDTH - full);
     let size = match progress.bytes >> 20 {
         0 => String::new(),
         megabytes => format!(", {megabytes} MB"),
     };
-    format!("[{bar}] {}/{} {}{size}", progress.at, progress.of, progress.kind.resource())
+    let bar = bar(progress.at as u64, progress.of as u64);
+    format!("{bar} {}/{} {}{size}", progress.at, progress.of, progress.kind.resource())
 }
 
 fn failure(error: &CaptureError) -> Failure {

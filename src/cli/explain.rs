@@ -9,6 +9,7 @@ use super::fleet;
 use super::input::{self, Input};
 use super::io::Io;
 use super::outfile::OutFile;
+use super::progress::Progress;
 use super::scheduler::{self, Scheduler};
 use super::shard::Shard;
 use super::target::{self, Target};
@@ -22,6 +23,7 @@ use crate::report::page::{Ink, Page, TableRow};
 use crate::report::story::{self, Detail};
 use crate::report::view::{self, View};
 use crate::report::{node_story, problems, summary};
+use crate::source::meter::Meter;
 use serde::{Serialize, Serializer};
 use std::cell::Cell;
 use std::io::Write;
@@ -71,7 +73,11 @@ fn answer(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
 /// Reads a dump and tells its problems.
 pub(crate) fn read(args: &InputArgs, color: When, pool: &Pool, io: &mut Io<'_>) -> Result<Input, Failure> {
     let (piped, dump) = (io.stdin_is_piped, io.variable(input::DUMP_VARIABLE));
-    let input = pool.install_or_here(|| Input::read(args, piped, dump))?;
+    let meter = Arc::new(Meter::default());
+    let progress = Progress::of(&meter, io);
+    let input = pool.install_or_here(|| Input::read(args, piped, dump, &meter));
+    drop(progress);
+    let input = input?;
     input.tell_problems(io, color);
     Ok(input)
 }
@@ -119,6 +125,8 @@ pub(crate) struct Run<'a> {
     node: Option<NodeId>,
     pool: &'a Pool,
     exit: Cell<Exit>,
+    /// Counts pods as they are answered.
+    meter: Arc<Meter>,
 }
 
 impl<'a> Run<'a> {
@@ -132,7 +140,7 @@ impl<'a> Run<'a> {
         let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
         let desk = pool.install_or_here(|| Desk::new(&cluster, scheduler));
         let node = args.node.as_deref().map(|it| target::node(desk.cluster(), it)).transpose()?;
-        Ok(Run { args, input, scheduler, desk, node, pool, exit: Cell::new(Exit::Clean) })
+        Ok(Run { args, input, scheduler, desk, node, pool, exit: Cell::new(Exit::Clean), meter: Arc::default() })
     }
 
     /// The worst of what was answered so far.
@@ -142,6 +150,7 @@ impl<'a> Run<'a> {
 
     /// Answers in the form asked for.
     pub(crate) fn print(&self, targets: &[Target], io: &mut Io<'_>) -> Result<(), Failure> {
+        let _progress = Progress::of_answers(&self.meter, targets.len(), io);
         match self.args.output.form() {
             Form::Json => self.json(targets, io),
             Form::Ndjson | Form::Table => self.text(targets, Detail::Screen, io),
@@ -152,6 +161,7 @@ impl<'a> Run<'a> {
     fn answers<'t>(&self, targets: &'t [Target]) -> Vec<Answer<'t>> {
         let desk = &self.desk;
         let answers = self.pool.install_or_here(|| desk.answers(targets));
+        self.meter.advance(targets.len() as u64);
         for answer in &answers {
             self.exit.set(self.exit.get().max(self.judge(answer)));
         }
@@ -246,11 +256,14 @@ impl<'a> Run<'a> {
             page.sentence(0, "No pod is pending: every pod of the dump has a node or is finished.");
         } else if targets.len() > 1 && !asked && self.node.is_none() && detail == Detail::Screen {
             let mut rows: Vec<TableRow> = Vec::new();
+            // Nothing is printed before all is answered, so that a terminal can show both.
+            let progress = io.stdout_is_terminal.then(|| Progress::of(&self.meter, io));
             for batch in targets.chunks(BATCH) {
                 let answers = self.answers(batch);
                 let outcomes = answers.iter().filter_map(|it| it.outcome.as_ref());
                 rows.extend(outcomes.map(|it| summary::line(&self.desk.view(it))));
             }
+            drop(progress);
             summary::overview(&mut page, rows);
         } else {
             for batch in targets.chunks(BATCH) {

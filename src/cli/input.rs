@@ -9,6 +9,7 @@ use crate::problem::{self, Problem, ProblemCode, Severity};
 use crate::report::json::Input as InputRow;
 use crate::report::{problems, view};
 use crate::source::files::FileTable;
+use crate::source::meter::Meter;
 use std::path::PathBuf;
 
 /// Names the dump where no PATH is given and nothing is piped in.
@@ -29,11 +30,16 @@ pub(crate) struct Input {
 
 impl Input {
     /// Opens and loads what the arguments name.
-    pub(crate) fn read(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>) -> Result<Self, Failure> {
+    pub(crate) fn read(
+        args: &InputArgs,
+        stdin_is_piped: bool,
+        dump: Option<String>,
+        meter: &Meter,
+    ) -> Result<Self, Failure> {
         let as_of = args.as_of.as_deref().map(time).transpose()?;
         let wanted = Wanted { cluster: args.cluster.clone(), at: args.at.as_deref().map(time).transpose()? };
-        let (files, mut problems) = open(args, stdin_is_piped, dump);
-        let mut loaded = load::load_wanted(&files, &wanted);
+        let (files, mut problems) = open(args, stdin_is_piped, dump, meter);
+        let mut loaded = load::load_metered(&files, &wanted, meter);
         problems.append(&mut loaded.problems);
         problems.extend(files.changed());
         let problems = problem::cap(problems);
@@ -86,18 +92,18 @@ impl Input {
     }
 }
 
-fn open(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>) -> (FileTable, Vec<Problem>) {
+fn open(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>, meter: &Meter) -> (FileTable, Vec<Problem>) {
     if !args.paths.is_empty() {
-        return FileTable::open(&args.paths);
+        return FileTable::open_metered(&args.paths, meter);
     }
     if stdin_is_piped {
-        let (files, problems) = FileTable::open(&[PathBuf::from("-")]);
+        let (files, problems) = FileTable::open_metered(&[PathBuf::from("-")], meter);
         // A pipe that nobody writes to says nothing: a job runner's, say.
         if files.files.iter().any(|it| it.size > 0) {
             return (files, problems);
         }
     }
-    FileTable::open(&[dump.map_or_else(|| PathBuf::from("."), PathBuf::from)])
+    FileTable::open_metered(&[dump.map_or_else(|| PathBuf::from("."), PathBuf::from)], meter)
 }
 
 fn time(text: &str) -> Result<Time, Failure> {

@@ -3,9 +3,9 @@
 use super::answers::{Answer, Desk};
 use super::args::{Form, Inspect};
 use super::exit::Exit;
-use super::explain::write_json;
+use super::explain::{self, write_json};
 use super::failure::Failure;
-use super::input::{self, Input};
+use super::input::Input;
 use super::io::Io;
 use super::scheduler::{self, Scheduler};
 use super::target::{self, Target};
@@ -23,9 +23,10 @@ use std::sync::Arc;
 
 /// Runs `inspect`.
 pub(crate) fn run(args: &Inspect, io: &mut Io<'_>) -> Result<Exit, Failure> {
-    let (piped, dump) = (io.stdin_is_piped, io.variable(input::DUMP_VARIABLE));
-    let mut input = Input::read(&args.input, piped, dump)?;
-    input.tell_problems(io, args.output.color);
+    if args.output.form() == Form::Ndjson {
+        return Err(Failure::new("the ledger is one report, not lines for tables").help("use -o json"));
+    }
+    let mut input = explain::read(&args.input, args.output.color, &explain::pool(None)?, io)?;
     if input.loaded.held.is_empty() {
         return Err(input.nothing_found());
     }

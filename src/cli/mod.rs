@@ -13,6 +13,7 @@ mod input;
 mod inspect;
 pub mod io;
 mod outfile;
+mod progress;
 mod scheduler;
 mod shard;
 mod target;

@@ -88,6 +88,14 @@ pub(super) fn bulk_batches<'b>(file: FileId, bulk: &'b Bulk<'b>, size: usize) ->
 }
 
 impl Batch<'_> {
+    /// How much text it is.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Batch::Documents(documents) => documents.iter().map(|it| it.json.len() as u64).sum(),
+            Batch::Bulk(_, _, range) => range.len() as u64,
+        }
+    }
+
     /// Reads the batch. `Err` says that a long list was not what it looked like, and has to be followed by brackets. Items
     /// of long lists take room, and none is read where there is no more; documents took theirs when they were found.
     pub(super) fn harvest(

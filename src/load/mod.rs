@@ -45,6 +45,7 @@ use crate::model::id::FileId;
 use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
 use crate::source::files::FileTable;
+use crate::source::meter::{Meter, Step};
 use crate::source::split::{self, Document, MAX_OBJECTS, NotItems, Room, Split};
 pub use clusters::ClusterPart;
 pub use coverage::Held;
@@ -115,17 +116,23 @@ pub fn load(files: &FileTable) -> Loaded {
 
 /// Reads the part of the files that is asked for.
 pub fn load_wanted(files: &FileTable, wanted: &Wanted) -> Loaded {
-    load_part(files, wanted, Cut::default())
+    load_metered(files, wanted, &Meter::default())
+}
+
+/// The same, counting what is done.
+pub fn load_metered(files: &FileTable, wanted: &Wanted, meter: &Meter) -> Loaded {
+    load_part(files, wanted, Cut::default(), meter)
 }
 
 /// Reads every document of the files bracket by bracket and with `serde_json` alone, which is slow: what [`load`] gives has
 /// to be the same.
 pub fn load_plainly(files: &FileTable) -> Loaded {
-    load_part(files, &Wanted::default(), Cut { min_bulk: usize::MAX, plainly: true, ..Cut::default() })
+    let cut = Cut { min_bulk: usize::MAX, plainly: true, ..Cut::default() };
+    load_part(files, &Wanted::default(), cut, &Meter::default())
 }
 
-fn load_part(files: &FileTable, wanted: &Wanted, cut: Cut) -> Loaded {
-    let Some(Read { mut splits, mut harvests, cuts }) = read(files, wanted, cut) else {
+fn load_part(files: &FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> Loaded {
+    let Some(Read { mut splits, mut harvests, cuts }) = read(files, wanted, cut, meter) else {
         return Loaded { problems: vec![too_many(cut.objects)], ..Loaded::default() };
     };
     if let Some(name) = &wanted.cluster
@@ -190,10 +197,13 @@ struct Read<'b> {
 }
 
 /// Finds and reads all documents, streams up to the moment that is asked for; `None` if they are too many.
-fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut) -> Option<Read<'b>> {
+fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> Option<Read<'b>> {
     let room = Room::new(cut.objects);
     let ids = || (0..files.files.len()).into_par_iter().map(FileId::at);
     let is_wanted = |id| wanted.cluster.as_ref().is_none_or(|name| clusters::is_named(&files.file(id).path, name));
+    let size = |id| if is_wanted(id) { files.file(id).bytes.len() as u64 } else { 0 };
+    let begin = || meter.begin(Step::Reading, ids().map(size).sum());
+    begin();
     let shorten = |splits: &mut [Split<'_>]| wanted.at.map_or_else(Vec::new, |at| streams::cut(files, splits, at));
     let split = |id, min_bulk, room: &Room| match is_wanted(id) {
         true => split::split_in_bulk(id, &files.file(id).bytes, min_bulk, room),
@@ -204,7 +214,7 @@ fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut) -> Option<Read<'b>>
         return None;
     }
     let cuts = shorten(&mut splits);
-    let harvests = harvest_all(files, &splits, cut, &room);
+    let harvests = harvest_all(files, &splits, cut, &room, meter);
     if room.is_exceeded() {
         return None;
     }
@@ -213,12 +223,13 @@ fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut) -> Option<Read<'b>>
     }
     // A long list is not printed as kubectl does: everything is followed bracket by bracket.
     let room = Room::new(cut.objects);
+    begin();
     let mut splits: Vec<Split<'_>> = ids().map(|id| split(id, usize::MAX, &room)).collect();
     if room.is_exceeded() {
         return None;
     }
     let cuts = shorten(&mut splits);
-    let harvests = harvest_all(files, &splits, cut, &Room::unbounded())
+    let harvests = harvest_all(files, &splits, cut, &Room::unbounded(), meter)
         .expect("only items of long lists can be misjudged, and none are marked");
     Some(Read { splits, harvests, cuts })
 }
@@ -230,7 +241,7 @@ fn leave_out(choice: &Choice, files: &FileTable, splits: &mut [Split<'_>], harve
             splits[file] = Split::default();
         }
         harvests.clear();
-        *harvests = harvest_all(files, splits, cut, &Room::unbounded())
+        *harvests = harvest_all(files, splits, cut, &Room::unbounded(), &Meter::default())
             .expect("what was read once is read again, but for whole files");
     }
     if !choice.streamed.is_empty() {
@@ -277,13 +288,23 @@ fn too_many(objects: usize) -> Problem {
     Problem { help: Some(help.to_owned()), ..Problem::new(ProblemCode::TooManyObjects, message) }
 }
 
-fn harvest_all(files: &FileTable, splits: &[Split<'_>], cut: Cut, room: &Room) -> Result<Vec<Harvest>, NotItems> {
+fn harvest_all(
+    files: &FileTable,
+    splits: &[Split<'_>],
+    cut: Cut,
+    room: &Room,
+    meter: &Meter,
+) -> Result<Vec<Harvest>, NotItems> {
     let documents: Vec<Document<'_>> = splits.iter().flat_map(|split| split.documents.iter().copied()).collect();
     let bulks = splits.iter().enumerate().filter_map(|(at, split)| Some((FileId::at(at), split.bulk.as_ref()?)));
     let mut batches: Vec<Batch<'_>> =
         bulks.flat_map(|(file, bulk)| harvest::bulk_batches(file, bulk, cut.batch)).collect();
     batches.extend(harvest::batches(&documents, cut.batch));
-    batches.par_iter().map(|batch| batch.harvest(files, splits, room, cut.plainly)).collect()
+    let harvest = |batch: &Batch<'_>| {
+        let _share = meter.share(batch.bytes());
+        batch.harvest(files, splits, room, cut.plainly)
+    };
+    batches.par_iter().map(harvest).collect()
 }
 
 #[cfg(test)]

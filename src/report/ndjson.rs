@@ -95,7 +95,8 @@ pub struct PodLine {
 impl PodLine {
     /// A line about a dump as a whole.
     pub fn of_dump(dump: String, dump_bytes: u64, problems: &[Problem]) -> Self {
-        let told = |least: Severity| problems.iter().filter(move |it| it.code.severity() == least);
+        let told = |severity: Severity| problems.iter().filter(move |it| it.code.severity() == severity);
+        let number = |severity| told(severity).fold(0, |sum: u64, it| sum.saturating_add(1).saturating_add(it.more));
         let mut codes: Vec<&'static str> =
             told(Severity::Error).chain(told(Severity::Warning)).map(|it| it.code.text()).collect();
         codes.sort_unstable();
@@ -110,8 +111,8 @@ impl PodLine {
             scheduler_version_from: None,
             scheduler_profile: None,
             as_of: None,
-            problem_errors: told(Severity::Error).count() as u64,
-            problem_warnings: told(Severity::Warning).count() as u64,
+            problem_errors: number(Severity::Error),
+            problem_warnings: number(Severity::Warning),
             problem_codes: codes,
             pod: None,
             namespace: None,
@@ -237,6 +238,8 @@ pub struct ProblemLine {
     pub object: Option<String>,
     /// What to do.
     pub help: Option<String>,
+    /// How many further problems of this code there are, which have no lines: of each code the first 1000 have.
+    pub more: u64,
 }
 
 impl ProblemLine {
@@ -255,6 +258,7 @@ impl ProblemLine {
             line: row.line,
             object: row.object,
             help: row.help,
+            more: problem.more,
         }
     }
 }

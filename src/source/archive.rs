@@ -2,6 +2,7 @@
 //!
 //! An archive may say it holds more than any machine has room for. [`Limits`] bound what one of them may unfold to.
 
+use super::meter::{Share, Watched};
 use super::names;
 use super::sniff::{self, Compression, Content, Foreign};
 use lzma_rust2::{Action, Status, XzStream};
@@ -75,15 +76,15 @@ pub(crate) struct Unfolded {
 }
 
 /// Unfolds a file whose bytes are an archive or a compressed stream.
-pub(crate) fn unfold(path: &str, bytes: &[u8], limits: Limits) -> Unfolded {
+pub(crate) fn unfold(path: &str, bytes: &[u8], limits: Limits, share: &Share<'_>) -> Unfolded {
     let size = bytes.len() as u64;
     let allowance = limits.bytes.min(size.saturating_mul(limits.ratio).max(limits.always));
     let budget = Budget { left: Cell::new(allowance), spent: Cell::new(false) };
     let mut unfolding = Unfolding { limits, budget: &budget, members: 0, out: Unfolded::default() };
     if sniff::sniff(&bytes[..bytes.len().min(sniff::HEAD)]) == Content::Zip {
-        unfolding.zip(path, Cursor::new(bytes), 1);
+        unfolding.zip(path, Watched { inner: Cursor::new(bytes), share }, 1);
     } else {
-        unfolding.stream(path, &mut &*bytes, None, 1);
+        unfolding.stream(path, &mut Watched { inner: bytes, share }, None, 1);
     }
     unfolding.out
 }
@@ -420,7 +421,12 @@ impl<R: BufRead> Read for ZstdFrames<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::meter::Meter;
     use std::io::Write;
+
+    fn unfold(path: &str, bytes: &[u8], limits: Limits) -> Unfolded {
+        super::unfold(path, bytes, limits, &Meter::default().share(0))
+    }
 
     pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());

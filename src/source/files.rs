@@ -3,6 +3,7 @@
 use super::archive::{self, Flaw, FlawKind, Limits, Member, Unfolded};
 use super::encoding;
 use super::map;
+use super::meter::{Meter, Share, Step};
 use super::names;
 use super::noise::{self, Begins};
 use super::sniff::{self, Content, Foreign};
@@ -123,45 +124,59 @@ impl FileTable {
     /// folder.
     pub fn from_memory(files: Vec<(String, Vec<u8>)>, limits: Limits) -> (Self, Vec<Problem>) {
         let named = files.len() == 1;
+        let meter = Meter::default();
+        let terms = Terms { limits, meter: &meter };
         let open = |(path, bytes): (String, Vec<u8>)| {
             if !named && names::is_passed_over(&path) {
                 return Intake { passed_over: 1, ..Intake::default() };
             }
             let size = bytes.len() as u64;
-            unfold(Raw { path, size, bytes: Bytes::Owned(bytes), modified: None, named }, limits)
+            unfold(Raw { path, size, bytes: Bytes::Owned(bytes), modified: None, named }, terms)
         };
         collect(files.into_iter().map(open).collect(), Intake::default())
     }
 
     /// Opens files and folders; `-` is standard input. What cannot be opened is a problem and the rest goes on.
     pub fn open(paths: &[PathBuf]) -> (Self, Vec<Problem>) {
+        Self::open_metered(paths, &Meter::default())
+    }
+
+    /// The same, counting what is done.
+    pub fn open_metered(paths: &[PathBuf], meter: &Meter) -> (Self, Vec<Problem>) {
+        let terms = Terms { limits: Limits::default(), meter };
         if let [path] = paths
             && path.as_os_str() == "-"
             && let Some(mapped) = redirected_stdin().and_then(|file| map::map(&file).ok())
         {
             let (path, size) = (STDIN.to_owned(), mapped.len() as u64);
+            meter.begin(Step::Opening, size);
             let raw = Raw { path, size, bytes: Bytes::Mapped(mapped), modified: None, named: true };
-            return collect(vec![unfold(raw, Limits::default())], Intake::default());
+            return collect(vec![unfold(raw, terms)], Intake::default());
         }
-        Self::open_with(paths, &mut io::stdin().lock(), Limits::default())
+        Self::open_on(paths, &mut io::stdin().lock(), terms)
     }
 
     /// Like [`open`](Self::open), with the standard input given and bounds on what archives may unfold to.
     pub fn open_with(paths: &[PathBuf], stdin: &mut dyn Read, limits: Limits) -> (Self, Vec<Problem>) {
+        Self::open_on(paths, stdin, Terms { limits, meter: &Meter::default() })
+    }
+
+    fn open_on(paths: &[PathBuf], stdin: &mut dyn Read, terms: Terms<'_>) -> (Self, Vec<Problem>) {
+        terms.meter.begin(Step::Opening, 0);
         let mut walk = Walk::default();
         let mut opened = Vec::new();
         for path in paths {
             if path.as_os_str() == "-" {
-                opened.extend(open_found(std::mem::take(&mut walk.found), limits));
-                opened.push(match read_stdin(stdin) {
-                    Ok(raw) => unfold(raw, limits),
+                opened.extend(open_found(std::mem::take(&mut walk.found), terms));
+                opened.push(match read_stdin(stdin, terms.meter) {
+                    Ok(raw) => unfold(raw, terms),
                     Err(error) => Intake::problem(walk::unreadable(Path::new(STDIN), &error)),
                 });
             } else {
                 walk.add(path);
             }
         }
-        opened.extend(open_found(std::mem::take(&mut walk.found), limits));
+        opened.extend(open_found(std::mem::take(&mut walk.found), terms));
         let Walk { problems, passed_over, .. } = walk;
         collect(opened, Intake { problems, passed_over, ..Intake::default() })
     }
@@ -207,12 +222,23 @@ fn collect(opened: Vec<Intake>, first: Intake) -> (FileTable, Vec<Problem>) {
     (table, problems.into_vec())
 }
 
-fn open_found(found: Vec<Found>, limits: Limits) -> Vec<Intake> {
+/// On what terms files are opened.
+#[derive(Clone, Copy)]
+struct Terms<'m> {
+    limits: Limits,
+    meter: &'m Meter,
+}
+
+fn open_found(found: Vec<Found>, terms: Terms<'_>) -> Vec<Intake> {
+    terms.meter.expect(found.iter().map(|it| it.size).sum());
     found
         .into_par_iter()
         .map(|found| match read_file(&found.path, found.named) {
-            Ok(raw) => unfold(raw, limits),
-            Err(error) => Intake::problem(walk::unreadable(&found.path, &error)),
+            Ok(raw) => unfold(raw, terms),
+            Err(error) => {
+                terms.meter.advance(found.size);
+                Intake::problem(walk::unreadable(&found.path, &error))
+            }
         })
         .collect()
 }
@@ -228,7 +254,8 @@ fn read_file(path: &Path, named: bool) -> io::Result<Raw> {
     let bytes = if metadata.is_file() && metadata.len() > READ_UP_TO {
         Bytes::Mapped(map::map(&file)?)
     } else {
-        Bytes::Owned(read_bounded(&mut file)?)
+        // Counted with all others once it is taken for something.
+        Bytes::Owned(read_bounded(&mut file, &Meter::default())?)
     };
     let path = path.display().to_string();
     Ok(Raw { path, size: bytes.len() as u64, bytes, modified: metadata.modified().ok(), named })
@@ -240,21 +267,31 @@ const STDIN: &str = "standard input";
 /// What is read of a pipe or a device, which may never end; a regular file is mapped, whatever its size.
 const MAX_STREAM: u64 = 8 << 30;
 
-fn read_bounded(reader: &mut dyn Read) -> io::Result<Vec<u8>> {
-    read_up_to(reader, MAX_STREAM)
+fn read_bounded(reader: &mut dyn Read, meter: &Meter) -> io::Result<Vec<u8>> {
+    read_up_to(reader, MAX_STREAM, meter)
 }
 
-fn read_up_to(reader: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
+fn read_up_to(reader: &mut dyn Read, most: u64, meter: &Meter) -> io::Result<Vec<u8>> {
+    const PIECE: u64 = 1 << 20;
     let mut bytes = Vec::new();
-    reader.take(most + 1).read_to_end(&mut bytes)?;
+    let mut reader = reader.take(most + 1);
+    loop {
+        let count = (&mut reader).take(PIECE).read_to_end(&mut bytes)? as u64;
+        meter.advance(count);
+        if count == 0 {
+            break;
+        }
+    }
     if bytes.len() as u64 > most {
         return Err(io::Error::other(format!("more than {} GiB came and no end; give a regular file", most >> 30)));
     }
+    // Nobody knew before how much it is: what was read, and what it is taken for next.
+    meter.expect(2 * bytes.len() as u64);
     Ok(bytes)
 }
 
-fn read_stdin(stdin: &mut dyn Read) -> io::Result<Raw> {
-    let bytes = read_bounded(stdin)?;
+fn read_stdin(stdin: &mut dyn Read, meter: &Meter) -> io::Result<Raw> {
+    let bytes = read_bounded(stdin, meter)?;
     let (path, size) = (STDIN.to_owned(), bytes.len() as u64);
     Ok(Raw { path, size, bytes: Bytes::Owned(bytes), modified: None, named: true })
 }
@@ -279,11 +316,15 @@ fn head(bytes: &[u8]) -> &[u8] {
 }
 
 /// Takes a file apart if it is an archive, and makes JSON of every text.
-fn unfold(raw: Raw, limits: Limits) -> Intake {
+fn unfold(raw: Raw, terms: Terms<'_>) -> Intake {
+    let limits = terms.limits;
     if !matches!(sniff::sniff(head(&raw.bytes)), Content::Compressed(_) | Content::Tar | Content::Zip) {
-        return convert(raw);
+        let share = terms.meter.share(raw.size);
+        return convert(raw, &share);
     }
-    let Unfolded { members, flaws, others } = archive::unfold(&raw.path, &raw.bytes, limits);
+    let share = terms.meter.share(raw.size);
+    let Unfolded { members, flaws, others } = archive::unfold(&raw.path, &raw.bytes, limits, &share);
+    drop(share);
     let mut intake = Intake { passed_over: others, ..Intake::default() };
     intake.problems.extend(flaws.into_iter().map(|flaw| flaw_problem(flaw, limits)));
     let (path, size, named) = (raw.path, raw.size, raw.named);
@@ -296,6 +337,11 @@ fn unfold(raw: Raw, limits: Limits) -> Intake {
         modified: member.modified.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).or(raw.modified),
     };
     let members: Vec<Raw> = members.into_iter().map(raw).collect();
+    terms.meter.expect(members.iter().map(|it| it.bytes.len() as u64).sum());
+    let convert = |raw: Raw| {
+        let share = terms.meter.share(raw.bytes.len() as u64);
+        convert(raw, &share)
+    };
     let converted: Vec<Intake> = members.into_par_iter().map(convert).collect();
     for one in converted {
         intake.append(one);
@@ -304,7 +350,7 @@ fn unfold(raw: Raw, limits: Limits) -> Intake {
 }
 
 /// Makes JSON of a text.
-fn convert(mut raw: Raw) -> Intake {
+fn convert(mut raw: Raw, share: &Share<'_>) -> Intake {
     let mut form = Form::AsIs;
     let mut content = sniff::sniff(head(&raw.bytes));
     if let Content::Utf16(encoding) = content {
@@ -329,7 +375,7 @@ fn convert(mut raw: Raw) -> Intake {
             let Raw { path, bytes, size, modified, .. } = raw;
             Intake { files: vec![SourceFile { path, bytes, form, size, modified }], ..Intake::default() }
         }
-        Content::Yaml => convert_yaml(raw, from),
+        Content::Yaml => convert_yaml(raw, from, share),
         Content::Foreign(foreign) => Intake::problem(foreign_problem(&raw.path, foreign)),
         Content::Blank => Intake::problem(blank_problem(&raw.path)),
         // An archive in UTF-16 is none.
@@ -340,11 +386,11 @@ fn convert(mut raw: Raw) -> Intake {
     }
 }
 
-fn convert_yaml(raw: Raw, from: usize) -> Intake {
+fn convert_yaml(raw: Raw, from: usize, share: &Share<'_>) -> Intake {
     let Raw { path, bytes, size, modified, .. } = raw;
     let lines_before = "\n".repeat(memchr::memchr_iter(b'\n', &bytes[..from]).count());
     let text = lines_before + &String::from_utf8_lossy(&bytes[from..]);
-    let mut converted = yaml::to_json(&text);
+    let mut converted = yaml::to_json_counted(&text, share);
     if !converted.troubles.is_empty()
         && let Some(quiet) = noise::blank_noise(&text)
     {
@@ -480,7 +526,10 @@ mod tests {
         let mut walk = Walk::default();
         walk.add(&folder.0);
         fs::remove_file(folder.0.join("a.json")).expect("it was written above");
-        let (table, problems) = collect(open_found(walk.found, Limits::default()), Intake::default());
+        let (table, problems) = collect(
+            open_found(walk.found, Terms { limits: Limits::default(), meter: &Meter::default() }),
+            Intake::default(),
+        );
         assert_eq!((table.files.len(), problems.len()), (1, 1));
         assert!(problems[0].message.contains("no such file"), "{problems:?}");
     }

@@ -11,6 +11,7 @@ mod encoding;
 pub mod files;
 pub mod fleet;
 mod map;
+pub mod meter;
 mod names;
 mod noise;
 mod sniff;

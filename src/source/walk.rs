@@ -12,6 +12,8 @@ pub(crate) struct Found {
     pub(crate) path: PathBuf,
     /// An argument names the file itself, not a folder around it.
     pub(crate) named: bool,
+    /// Its size; 0 where nobody knows, as of a pipe.
+    pub(crate) size: u64,
 }
 
 /// Walks folders. A file that can be reached in two ways (a link, an argument given twice) is found once.
@@ -28,8 +30,8 @@ impl Walk {
     /// Adds what an argument names, sorted by name within each folder.
     pub(crate) fn add(&mut self, path: &Path) {
         if !path.is_dir() {
-            if self.is_new(path) {
-                self.found.push(Found { path: path.to_owned(), named: true });
+            if let Some(size) = self.size_if_new(path) {
+                self.found.push(Found { path: path.to_owned(), named: true, size });
             }
             return;
         }
@@ -50,14 +52,18 @@ impl Walk {
                 if entry.file_type().is_dir() {
                     entries.skip_current_dir();
                 }
-            } else if entry.file_type().is_file() && self.is_new(entry.path()) {
-                self.found.push(Found { path: entry.into_path(), named: false });
+            } else if entry.file_type().is_file()
+                && let Some(size) = self.size_if_new(entry.path())
+            {
+                self.found.push(Found { path: entry.into_path(), named: false, size });
             }
         }
     }
 
-    fn is_new(&mut self, path: &Path) -> bool {
-        identity(path).is_none_or(|identity| self.seen.insert(identity))
+    /// The size of a file that was not found before; 0 of a pipe, which is read each time.
+    fn size_if_new(&mut self, path: &Path) -> Option<u64> {
+        let is_new = identity(path).is_none_or(|identity| self.seen.insert(identity));
+        is_new.then(|| path.metadata().map_or(0, |it| if it.is_file() { it.len() } else { 0 }))
     }
 }
 

@@ -3,6 +3,7 @@
 //! The JSON keeps the lines of the YAML: each token stands on the line of the token it came from, so a place in the
 //! JSON text names the right line of the file without any table. Upstream: `sigs.k8s.io/yaml` (goyaml.v2).
 
+use super::meter::{Meter, Share};
 use super::yaml_scalar::{self, Plain};
 use rustc_hash::FxHashMap;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
@@ -37,17 +38,25 @@ pub struct Trouble {
 
 /// Converts all documents of a text. A document that cannot be read does not cost the ones after it.
 pub fn to_json(text: &str) -> Converted {
+    to_json_counted(text, &Meter::default().share(0))
+}
+
+/// The same, counting the bytes that are read.
+pub(crate) fn to_json_counted(text: &str, share: &Share<'_>) -> Converted {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut writer = Writer::new(text.len());
+    let mut at = 0;
     for section in sections(text) {
+        share.reach(at);
         writer.catch_up(section.line);
         if is_json(section.text) {
             // Tabs are no indentation in YAML, but white space in JSON, which people paste into YAML files.
             writer.copy_lines(section.text);
-        } else if let Err(trouble) = writer.section(&section) {
+        } else if let Err(trouble) = writer.section(&section, |index| share.reach(at + index as u64)) {
             writer.abandon();
             writer.troubles.push(trouble);
         }
+        at += section.text.len() as u64;
     }
     Converted { json: writer.out, troubles: writer.troubles }
 }
@@ -151,12 +160,13 @@ impl Writer {
         }
     }
 
-    fn section(&mut self, section: &Section<'_>) -> Result<(), Trouble> {
+    fn section(&mut self, section: &Section<'_>, reached: impl Fn(usize)) -> Result<(), Trouble> {
         let base = section.line - 1;
         let mut parser: Parser<'_, StrInput<'_>> = Parser::new_from_str(section.text);
         while let Some(event) = parser.next_event() {
             let (event, span) = event.map_err(|error| broken(&error, base))?;
             let line = base + span.start.line();
+            reached(span.start.index());
             self.event(event, line).map_err(|message| Trouble { line: line as u64, message })?;
         }
         Ok(())

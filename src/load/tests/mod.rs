@@ -21,7 +21,7 @@ fn load_texts(files: &[(&str, &str)]) -> Loaded {
 }
 
 fn load_cut(files: &FileTable, cut: Cut) -> Loaded {
-    load_part(files, &Wanted::default(), cut)
+    load_part(files, &Wanted::default(), cut, &Meter::default())
 }
 
 fn load_objects(objects: Vec<Value>) -> Loaded {
