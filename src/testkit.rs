@@ -39,6 +39,7 @@ pub(crate) fn cluster(text: &str) -> Cluster {
         path: "testkit".to_owned(),
         bytes: Bytes::Owned(list(text).to_string().into_bytes()),
         form: Form::AsIs,
+        kept: None,
         size: 0,
         modified: None,
     };

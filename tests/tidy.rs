@@ -12,6 +12,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("source", &["source", "problem", "model::id"]),
     ("kube", &["kube", "model"]),
     ("load", &["load", "source", "model", "kube", "problem"]),
+    ("index", &["index", "load", "source", "model", "kube", "problem"]),
     ("engine", &["engine", "model", "kube::behavior", "kube::profile", "kube::plugin"]),
     ("wording", &["wording", "engine", "model", "kube"]),
     ("explain", &["explain", "engine", "model", "kube::behavior", "kube::profile", "kube::plugin"]),
@@ -19,7 +20,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("report", &["report", "explain", "wording", "engine", "model", "kube", "problem", "load", "source"]),
     (
         "cli",
-        &["cli", "report", "explain", "wording", "engine", "model", "kube", "problem", "load", "source", "capture"],
+        &[
+            "cli", "report", "explain", "wording", "engine", "model", "kube", "problem", "load", "source", "capture",
+            "index",
+        ],
     ),
 ];
 
@@ -53,6 +57,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("report", &["k8s_openapi", "clap", "std::fs", "std::env"]),
     ("source", &["k8s_openapi", "comfy_table", "clap"]),
     ("load", &["comfy_table", "clap", "std::fs", "std::env", "Instant"]),
+    ("index", &["k8s_openapi", "comfy_table", "clap", "std::fs", "Instant"]),
 ];
 
 /// Every source file but the scenarios, which are tests in files of their own.

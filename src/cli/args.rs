@@ -143,6 +143,11 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "TIME", help_heading = "Input")]
     pub(crate) at: Option<String>,
 
+    /// Keep what was loaded in FILE, and load it from there as long as the dump is the same: the next question is answered
+    /// many times faster. The file is a cache for this release of the program; it is made where it is not there
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) index: Option<PathBuf>,
+
     /// Give the SHA-256 of files larger than 64 MB as well (in JSON)
     #[arg(long, help_heading = "Input")]
     pub(crate) digest: bool,

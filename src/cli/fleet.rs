@@ -48,6 +48,9 @@ fn refuse(args: &Explain) -> Result<(), Failure> {
     if args.fleet.each && args.output.form() == Form::Json {
         return Err(Failure::new("-o json is one report of one dump").help("ask for lines: --each -o ndjson"));
     }
+    if args.fleet.each && args.input.index.is_some() {
+        return Err(Failure::new("--index keeps one dump").help("give each dump an index of its own, without --each"));
+    }
     if !compare::releases(args)?.is_empty() {
         let help = "compare one dump at a time, as text or with -o json";
         return Err(Failure::new("--compare does not go with --each, --problems or -o ndjson").help(help));

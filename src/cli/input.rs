@@ -3,14 +3,19 @@
 use super::args::{InputArgs, When};
 use super::failure::Failure;
 use super::io::Io;
-use crate::load::{self, Loaded, Wanted};
+use crate::index::{self, Content, Hit, Miss, Question, Unwritten};
+use crate::kube::detect::SchedulerContainer;
+use crate::load::{self, Loaded, Wanted, schedulers};
 use crate::model::time::Time;
 use crate::problem::{self, Problem, ProblemCode, Severity};
+use crate::report::escape::safe;
 use crate::report::json::Input as InputRow;
 use crate::report::{problems, view};
-use crate::source::files::FileTable;
+use crate::source::archive::Limits;
+use crate::source::files::{Digests, FileTable};
+use crate::source::given::{Given, Seen};
 use crate::source::meter::Meter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Names the dump where no PATH is given and nothing is piped in.
 pub(crate) const DUMP_VARIABLE: &str = "PREEMPT_AUDIT_DUMP";
@@ -26,6 +31,10 @@ pub(crate) struct Input {
     pub(crate) loaded: Loaded,
     /// Trouble with files and with what they hold.
     pub(crate) problems: Vec<Problem>,
+    /// What the containers of kube-scheduler say.
+    pub(crate) schedulers: Vec<SchedulerContainer>,
+    /// What is to be told about the index.
+    note: Option<String>,
 }
 
 impl Input {
@@ -38,15 +47,16 @@ impl Input {
     ) -> Result<Self, Failure> {
         let as_of = args.as_of.as_deref().map(time).transpose()?;
         let wanted = Wanted { cluster: args.cluster.clone(), at: args.at.as_deref().map(time).transpose()? };
-        let (files, mut problems) = open(args, stdin_is_piped, dump, meter);
-        let mut loaded = load::load_metered(&files, &wanted, meter);
-        problems.append(&mut loaded.problems);
-        problems.extend(files.changed());
-        let problems = problem::cap(problems);
+        let given = given(args, stdin_is_piped, dump, meter);
+        let (content, note) = match &args.index {
+            None => (load(given, &wanted, Digests::Skip, meter).0, None),
+            Some(index) => indexed(index, args, given, &wanted, meter)?,
+        };
+        let Content { files, mut loaded, problems, schedulers } = content;
         if as_of.is_some() {
             loaded.cluster.as_of = as_of;
         }
-        Ok(Input { files, loaded, problems })
+        Ok(Input { files, loaded, problems, schedulers, note })
     }
 
     /// Whether there is nothing to answer from.
@@ -70,6 +80,9 @@ impl Input {
 
     /// Prints the problems, grouped.
     pub(crate) fn tell_problems(&self, io: &mut Io<'_>, color: When) {
+        if let Some(note) = &self.note {
+            io.complain(&format!("note: {}\n", safe(note)));
+        }
         let told: Vec<Problem> =
             self.problems.iter().filter(|it| it.code.severity() > Severity::Note).cloned().collect();
         if told.is_empty() {
@@ -92,18 +105,72 @@ impl Input {
     }
 }
 
-fn open(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>, meter: &Meter) -> (FileTable, Vec<Problem>) {
+fn given(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>, meter: &Meter) -> Given {
+    let of = |paths: &[PathBuf]| Given::of_process(paths, meter);
     if !args.paths.is_empty() {
-        return FileTable::open_metered(&args.paths, meter);
+        return of(&args.paths);
     }
     if stdin_is_piped {
-        let (files, problems) = FileTable::open_metered(&[PathBuf::from("-")], meter);
+        let given = of(&[PathBuf::from("-")]);
         // A pipe that nobody writes to says nothing: a job runner's, say.
-        if files.files.iter().any(|it| it.size > 0) {
-            return (files, problems);
+        if given.has_stdin() {
+            return given;
         }
     }
-    FileTable::open_metered(&[dump.map_or_else(|| PathBuf::from("."), PathBuf::from)], meter)
+    of(&[dump.map_or_else(|| PathBuf::from("."), PathBuf::from)])
+}
+
+/// Opens and loads.
+fn load(given: Given, wanted: &Wanted, digests: Digests, meter: &Meter) -> (Content, Vec<Option<Seen>>) {
+    let (files, mut problems, seen) = FileTable::open_given(given, Limits::default(), digests, meter);
+    let mut loaded = load::load_metered(&files, wanted, meter);
+    problems.append(&mut loaded.problems);
+    problems.extend(files.changed());
+    let problems = problem::cap(problems);
+    let schedulers = schedulers::schedulers(&files, &loaded.cluster);
+    (Content { files, loaded, problems, schedulers }, seen)
+}
+
+/// Takes from the index, or loads and writes it; and what is to be told about that.
+fn indexed(
+    path: &Path,
+    args: &InputArgs,
+    mut given: Given,
+    wanted: &Wanted,
+    meter: &Meter,
+) -> Result<(Content, Option<String>), Failure> {
+    given.leave_out(path);
+    // Whatever else decides about what is loaded has to stand here.
+    let options = format!("{wanted:?}");
+    let question = Question::new(&given, options, args.digest, DIGEST_UP_TO);
+    let name = path.display();
+    let mut note = None;
+    match index::read(path, &question, &given) {
+        Ok(Hit { content, renewed: None }) => return Ok((content, None)),
+        Ok(Hit { content, renewed: Some(seen) }) => {
+            let seen: Vec<Option<Seen>> = seen.into_iter().map(Some).collect();
+            let note = unwritten(path, index::write(path, question, &seen, &content));
+            return Ok((content, note));
+        }
+        Err(Miss::Absent) => {}
+        Err(Miss::Foreign) => {
+            let help = "name a file that is not there yet; it is made";
+            return Err(Failure::new(format!("`{name}` is there and is no index of this program")).help(help));
+        }
+        Err(Miss::Unusable(reason)) => note = Some(format!("the index `{name}` {reason}: it is made anew")),
+    }
+    let (content, seen) = load(given, wanted, Digests::Take, meter);
+    let failed = unwritten(path, index::write(path, question, &seen, &content));
+    Ok((content, failed.or(note)))
+}
+
+fn unwritten(path: &Path, written: Result<(), Unwritten>) -> Option<String> {
+    let why = match written {
+        Ok(()) => return None,
+        Err(Unwritten::Unsteady) => "a file is a pipe, could not be read, or changed while it was read".to_owned(),
+        Err(Unwritten::Failed(error)) => error.to_string(),
+    };
+    Some(format!("the index `{}` is not written: {why}", path.display()))
 }
 
 fn time(text: &str) -> Result<Time, Failure> {

@@ -9,7 +9,6 @@ use crate::kube::gates::{GateNote, Gates};
 use crate::kube::profile::Profile;
 use crate::kube::release::{NEWEST_MINOR, OLDEST_MINOR, Release, Version, VersionError, VersionNote};
 use crate::load::scheduler_config::SchedulerConfig;
-use crate::load::schedulers;
 use crate::model::symbols::Symbols;
 use crate::problem::{Problem, ProblemCode};
 use crate::report::json::{self, VersionFrom};
@@ -125,9 +124,8 @@ impl Settings {
 /// Resolves what the arguments and the dump say.
 pub(crate) fn resolve(args: &SchedulerArgs, input: &mut Input) -> Result<Scheduler, Failure> {
     let mut settings = Settings::read(args)?;
-    let found = schedulers::schedulers(&input.files, &input.loaded.cluster);
-    let Chosen { version, from, source, mut assumptions } = choose(args, input, &found)?;
-    if let Some(container) = found.first() {
+    let Chosen { version, from, source, mut assumptions } = choose(args, input, &input.schedulers)?;
+    if let Some(container) = input.schedulers.first() {
         settings.take(args, container, &mut assumptions);
     }
     let symbols = &mut input.loaded.cluster.symbols;

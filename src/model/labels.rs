@@ -8,10 +8,17 @@ use std::sync::Arc;
 pub type LabelPairs = [(Symbol, Symbol)];
 
 /// All label sets of a cluster. Id 0 is always the empty set.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct LabelSets {
     sets: Vec<Arc<LabelPairs>>,
+    /// Empty until it is needed, or of every set.
     ids: FxHashMap<Arc<LabelPairs>, LabelSetId>,
+}
+
+impl PartialEq for LabelSets {
+    fn eq(&self, other: &Self) -> bool {
+        self.sets == other.sets
+    }
 }
 
 impl Default for LabelSets {
@@ -31,6 +38,10 @@ impl LabelSets {
         pairs.reverse();
         pairs.sort_by_key(|pair| pair.0);
         pairs.dedup_by_key(|pair| pair.0);
+        if self.ids.len() < self.sets.len() {
+            let known = self.sets.iter().enumerate().map(|(at, set)| (Arc::clone(set), LabelSetId::at(at)));
+            self.ids = known.collect();
+        }
         if let Some(&known) = self.ids.get(pairs.as_slice()) {
             return known;
         }
@@ -39,6 +50,13 @@ impl LabelSets {
         self.sets.push(Arc::clone(&set));
         self.ids.insert(set, id);
         id
+    }
+
+    /// All sets, by id; `None` unless each is one, sorted by key symbol, and the first is the one without labels.
+    pub fn from_sets(sets: Vec<Arc<LabelPairs>>) -> Option<Self> {
+        let is_sorted = |set: &Arc<LabelPairs>| set.is_sorted_by(|a, b| a.0 < b.0);
+        let sound = sets.first().is_some_and(|it| it.is_empty()) && sets.iter().all(is_sorted);
+        sound.then(|| LabelSets { sets, ids: FxHashMap::default() })
     }
 
     /// The pairs of a set, sorted by key symbol.

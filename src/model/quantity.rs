@@ -120,6 +120,49 @@ impl Quantity {
         self.unscaled() == 0
     }
 
+    /// How many bytes [`to_bytes`](Self::to_bytes) gives.
+    pub const BYTES: usize = 22;
+
+    /// The amount, its representation and how it was written.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let Quantity { high, low, scale, width, format } = self;
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&high.to_le_bytes());
+        bytes[8..16].copy_from_slice(&low.to_le_bytes());
+        bytes[16..20].copy_from_slice(&scale.to_le_bytes());
+        bytes[20] = match width {
+            Width::Int64 => 0,
+            Width::Decimal => 1,
+        };
+        bytes[21] = match format {
+            Format::DecimalSi => 0,
+            Format::BinarySi => 1,
+            Format::DecimalExponent => 2,
+        };
+        bytes
+    }
+
+    /// The same, read again; `None` of bytes that no amount gives.
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let (high, rest) = bytes.split_first_chunk()?;
+        let (low, rest) = rest.split_first_chunk()?;
+        let (scale, rest) = rest.split_first_chunk()?;
+        let width = match rest[0] {
+            0 => Width::Int64,
+            1 => Width::Decimal,
+            _ => return None,
+        };
+        let format = match rest[1] {
+            0 => Format::DecimalSi,
+            1 => Format::BinarySi,
+            2 => Format::DecimalExponent,
+            _ => return None,
+        };
+        let scale = i32::from_le_bytes(*scale);
+        let (high, low) = (i64::from_le_bytes(*high), u64::from_le_bytes(*low));
+        (NANO..=i32::MAX / 2 + 1_000_000).contains(&scale).then_some(Quantity { high, low, scale, width, format })
+    }
+
     fn int64(value: i64, scale: i32, format: Format) -> Self {
         Quantity { width: Width::Int64, ..Quantity::decimal(i128::from(value), scale, format) }
     }
@@ -462,6 +505,16 @@ mod tests {
         assert_eq!(parse("1"), parse("1000m"));
         assert_eq!(parse("1Gi").cmp(&parse("1G")), Ordering::Greater);
         assert!(parse("1e1000000") > parse("8Ei"));
+    }
+
+    #[test]
+    fn amounts_are_the_same_after_a_trip_through_bytes() {
+        for text in ["0", "500m", "1.5Gi", "1e3", "-7k", "0.1n", "123456789012345678901234567890", "1e400", "5E"] {
+            let there = parse(text);
+            let back = Quantity::from_bytes(&there.to_bytes()).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!((back, back.to_string(), back.value()), (there, there.to_string(), there.value()), "{text}");
+        }
+        assert!(Quantity::from_bytes(&[0xff; Quantity::BYTES]).is_none());
     }
 
     #[test]

@@ -50,6 +50,35 @@ impl Symbols {
         &self.buffer[begin..self.ends[at]]
     }
 
+    /// The table as it lies in memory: all texts, where each ends, and the slots of the hash table.
+    pub fn parts(&self) -> (&str, &[usize], &[u64]) {
+        (&self.buffer, &self.ends, &self.slots)
+    }
+
+    /// A table from its parts, which have to come from [`Symbols::parts`] of this program on this kind of machine; `None`
+    /// of parts that are none. Slots are only held to be free of what a search would trip over.
+    pub fn from_parts(buffer: String, ends: Vec<usize>, slots: Vec<u64>) -> Option<Self> {
+        let mut begin = 0;
+        for &end in &ends {
+            if end < begin || !buffer.is_char_boundary(end) {
+                return None;
+            }
+            begin = end;
+        }
+        let texts = ends.len() as u64;
+        let mut used = 0;
+        for slot in slots.iter().filter(|slot| **slot != 0) {
+            used += 1;
+            if !(1..=texts).contains(&(slot & u64::from(u32::MAX))) {
+                return None;
+            }
+        }
+        // A search ends at a free slot.
+        let has_room = slots.len().is_power_of_two() && slots.len() > ends.len();
+        let sound = begin == buffer.len() && used == texts && (has_room || slots.is_empty());
+        sound.then_some(Symbols { buffer, ends, slots })
+    }
+
     /// How many texts there are.
     pub fn len(&self) -> usize {
         self.ends.len()

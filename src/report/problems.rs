@@ -17,8 +17,6 @@ use std::fmt::Write as _;
 const SHOWN: usize = 3;
 /// How many sorts of one code are shown.
 const SORTS: usize = 4;
-/// How many bytes around a problem's place are shown.
-const AROUND: usize = 60;
 
 /// Problems as text for standard error. However many there are, it is bounded.
 pub fn render(problems: &[Problem], files: &[SourceFile], width: u16, color: bool) -> String {
@@ -192,17 +190,10 @@ impl Excerpt {
         let path = problem.path.as_deref()?;
         let offset = usize::try_from(problem.offset?).ok()?;
         let line = usize::try_from(problem.line?).ok()?;
-        let bytes: &[u8] = &files.iter().find(|it| it.path == path)?.bytes;
-        if offset >= bytes.len() {
-            return None;
-        }
-        let before = &bytes[offset.saturating_sub(AROUND)..offset];
-        let before = before.rsplit(|it| *it == b'\n').next().unwrap_or_default();
-        let after = &bytes[offset..bytes.len().min(offset + AROUND)];
-        let after = after.split(|it| *it == b'\n').next().unwrap_or_default();
+        let around = files.iter().find(|it| it.path == path)?.around(problem.offset?)?;
         let clean = |text: &[u8]| safe(&String::from_utf8_lossy(text)).into_owned();
-        let (before, after) = (clean(before), clean(after));
-        let start = bytes[..offset].iter().rev().take(1 << 16).position(|it| *it == b'\n');
+        let (before, after) = (clean(&around.before), clean(&around.after));
+        let start = around.line_begin.and_then(|it| usize::try_from(it).ok());
         let column = start.unwrap_or(offset.min(1 << 16)) - before.len().min(start.unwrap_or(offset));
         let length = after.chars().next().map_or(0, char::len_utf8);
         Some(Excerpt {

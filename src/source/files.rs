@@ -2,17 +2,19 @@
 
 use super::archive::{self, Flaw, FlawKind, Limits, Member, Unfolded};
 use super::encoding;
+use super::given::{self, Given, Item, Seen, Stamp};
 use super::map;
-use super::meter::{Meter, Share, Step};
+use super::meter::{Meter, Share};
 use super::names;
 use super::noise::{self, Begins};
 use super::sniff::{self, Content, Foreign};
-use super::walk::{self, Found, Walk};
+use super::walk;
 use super::yaml;
 use crate::model::id::FileId;
 use crate::problem::{Problem, ProblemCode, Problems};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Deref;
@@ -52,12 +54,60 @@ pub struct SourceFile {
     pub size: u64,
     /// When it was written.
     pub modified: Option<SystemTime>,
+    /// What is kept of a file whose bytes are not at hand; then `bytes` are none.
+    pub kept: Option<Box<Kept>>,
 }
 
+/// What is kept of a file's bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Its SHA-256, if that was wanted.
+    pub sha256: Option<String>,
+    /// The surroundings of problems, by offset.
+    pub excerpts: BTreeMap<u64, Surroundings>,
+}
+
+/// Bytes around a place, of the same line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The bytes before it.
+    pub before: Vec<u8>,
+    /// The bytes from it on.
+    pub after: Vec<u8>,
+    /// How far the line's begin is away, if it is near.
+    pub line_begin: Option<u64>,
+}
+
+/// How many bytes before and behind a place are its surroundings.
+const AROUND: usize = 60;
+/// A line's begin is not looked for further away.
+const FAR: usize = 1 << 16;
+
 impl SourceFile {
+    /// What stands around a place; `None` behind the file's end.
+    pub fn around(&self, offset: u64) -> Option<Surroundings> {
+        if let Some(kept) = &self.kept {
+            return kept.excerpts.get(&offset).cloned();
+        }
+        let (bytes, offset) = (&*self.bytes, usize::try_from(offset).ok()?);
+        if offset >= bytes.len() {
+            return None;
+        }
+        let before = &bytes[offset.saturating_sub(AROUND)..offset];
+        let before = before.rsplit(|it| *it == b'\n').next().unwrap_or_default();
+        let after = &bytes[offset..bytes.len().min(offset + AROUND)];
+        let after = after.split(|it| *it == b'\n').next().unwrap_or_default();
+        let begin = bytes[..offset].iter().rev().take(FAR).position(|it| *it == b'\n');
+        let line_begin = begin.map(|it| it as u64);
+        Some(Surroundings { before: before.to_vec(), after: after.to_vec(), line_begin })
+    }
+
     /// SHA-256 of the file as it lies on disk, in hexadecimal; `None` of a member of an archive, and of what cannot be
     /// read once more.
     pub fn digest(&self) -> Option<String> {
+        if let Some(kept) = &self.kept {
+            return kept.sha256.clone();
+        }
         if self.form == Form::AsIs && self.bytes.len() as u64 == self.size {
             return Some(digest_of(&self.bytes));
         }
@@ -116,6 +166,7 @@ impl FileTable {
             bytes: Bytes::Owned(bytes),
             form: Form::AsIs,
             modified: None,
+            kept: None,
         };
         FileTable { files: files.into_iter().map(file).collect(), passed_over: 0 }
     }
@@ -143,43 +194,48 @@ impl FileTable {
 
     /// The same, counting what is done.
     pub fn open_metered(paths: &[PathBuf], meter: &Meter) -> (Self, Vec<Problem>) {
-        let terms = Terms { limits: Limits::default(), meter };
-        if let [path] = paths
-            && path.as_os_str() == "-"
-            && let Some(mapped) = redirected_stdin().and_then(|file| map::map(&file).ok())
-        {
-            let (path, size) = (STDIN.to_owned(), mapped.len() as u64);
-            meter.begin(Step::Opening, size);
-            let raw = Raw { path, size, bytes: Bytes::Mapped(mapped), modified: None, named: true };
-            return collect(vec![unfold(raw, terms)], Intake::default());
-        }
-        Self::open_on(paths, &mut io::stdin().lock(), terms)
+        let given = Given::of_process(paths, meter);
+        let (table, problems, _) = Self::open_given(given, Limits::default(), Digests::Skip, meter);
+        (table, problems)
     }
 
     /// Like [`open`](Self::open), with the standard input given and bounds on what archives may unfold to.
     pub fn open_with(paths: &[PathBuf], stdin: &mut dyn Read, limits: Limits) -> (Self, Vec<Problem>) {
-        Self::open_on(paths, stdin, Terms { limits, meter: &Meter::default() })
+        let meter = &Meter::default();
+        let (table, problems, _) = Self::open_given(Given::of(paths, stdin, meter), limits, Digests::Skip, meter);
+        (table, problems)
     }
 
-    fn open_on(paths: &[PathBuf], stdin: &mut dyn Read, terms: Terms<'_>) -> (Self, Vec<Problem>) {
-        terms.meter.begin(Step::Opening, 0);
-        let mut walk = Walk::default();
-        let mut opened = Vec::new();
-        for path in paths {
-            if path.as_os_str() == "-" {
-                opened.extend(open_found(std::mem::take(&mut walk.found), terms));
-                opened.push(match read_stdin(stdin, terms.meter) {
-                    Ok(raw) => unfold(raw, terms),
-                    Err(error) => Intake::problem(walk::unreadable(Path::new(STDIN), &error)),
-                });
-            } else {
-                walk.add(path);
-            }
-        }
-        opened.extend(open_found(std::mem::take(&mut walk.found), terms));
-        let Walk { problems, passed_over, .. } = walk;
-        collect(opened, Intake { problems, passed_over, ..Intake::default() })
+    /// Opens what was found. With digests, also how each file was, in the order found; nothing of those that could not
+    /// be read.
+    pub fn open_given(
+        given: Given,
+        limits: Limits,
+        digests: Digests,
+        meter: &Meter,
+    ) -> (Self, Vec<Problem>, Vec<Option<Seen>>) {
+        let terms = Terms { limits, meter };
+        let Given { items, problems, passed_over } = given;
+        let sizes = items.iter().map(|item| match item {
+            Item::File(found) => found.size,
+            Item::Stdin(_) => 0,
+        });
+        meter.expect(sizes.sum());
+        let opened: Vec<(Intake, Option<Seen>)> =
+            items.into_par_iter().map(|item| open_item(item, terms, digests)).collect();
+        let (opened, seen): (Vec<Intake>, Vec<Option<Seen>>) = opened.into_iter().unzip();
+        let (table, problems) = collect(opened, Intake { problems, passed_over, ..Intake::default() });
+        (table, problems, seen)
     }
+}
+
+/// Whether digests of the files are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Digests {
+    /// No.
+    Skip,
+    /// Yes.
+    Take,
 }
 
 /// A file before anybody looked what it is.
@@ -229,27 +285,38 @@ struct Terms<'m> {
     meter: &'m Meter,
 }
 
-fn open_found(found: Vec<Found>, terms: Terms<'_>) -> Vec<Intake> {
-    terms.meter.expect(found.iter().map(|it| it.size).sum());
-    found
-        .into_par_iter()
-        .map(|found| match read_file(&found.path, found.named) {
-            Ok(raw) => unfold(raw, terms),
-            Err(error) => {
-                terms.meter.advance(found.size);
-                Intake::problem(walk::unreadable(&found.path, &error))
-            }
-        })
-        .collect()
+fn open_item(item: Item, terms: Terms<'_>, digests: Digests) -> (Intake, Option<Seen>) {
+    let read = match item {
+        Item::File(found) => read_file(&found.path, found.named).map_err(|error| {
+            terms.meter.advance(found.size);
+            walk::unreadable(&found.path, &error)
+        }),
+        Item::Stdin(Ok(bytes)) => Ok((of_stdin(bytes), None)),
+        Item::Stdin(Err(error)) => Err(walk::unreadable(Path::new(STDIN), &error)),
+    };
+    let (raw, stamp) = match read {
+        Ok(read) => read,
+        Err(problem) => return (Intake::problem(problem), None),
+    };
+    let seen = || Seen {
+        stamp: stamp.map(|(stamp, _)| stamp),
+        settled: stamp.is_some_and(|(stamp, taken)| stamp.is_settled(taken)),
+        digest: given::content_digest(&raw.bytes),
+    };
+    let seen = (digests == Digests::Take).then(seen);
+    (unfold(raw, terms), seen)
 }
 
 /// Files up to this size are read, which costs some milliseconds at most; others are mapped. A mapped file that another
 /// program shortens ends this one.
-const READ_UP_TO: u64 = 16 << 20;
+pub(super) const READ_UP_TO: u64 = 16 << 20;
 
-fn read_file(path: &Path, named: bool) -> io::Result<Raw> {
+/// A file, with its stamp and when that was taken.
+fn read_file(path: &Path, named: bool) -> io::Result<(Raw, Option<(Stamp, SystemTime)>)> {
     let mut file = File::open(path)?;
+    let taken = SystemTime::now();
     let metadata = file.metadata()?;
+    let stamp = Stamp::of(&metadata).map(|stamp| (stamp, taken));
     // A pipe or an empty file cannot be mapped.
     let bytes = if metadata.is_file() && metadata.len() > READ_UP_TO {
         Bytes::Mapped(map::map(&file)?)
@@ -258,7 +325,7 @@ fn read_file(path: &Path, named: bool) -> io::Result<Raw> {
         Bytes::Owned(read_bounded(&mut file, &Meter::default())?)
     };
     let path = path.display().to_string();
-    Ok(Raw { path, size: bytes.len() as u64, bytes, modified: metadata.modified().ok(), named })
+    Ok((Raw { path, size: bytes.len() as u64, bytes, modified: metadata.modified().ok(), named }, stamp))
 }
 
 /// What standard input is called in problems and reports.
@@ -267,7 +334,7 @@ const STDIN: &str = "standard input";
 /// What is read of a pipe or a device, which may never end; a regular file is mapped, whatever its size.
 const MAX_STREAM: u64 = 8 << 30;
 
-fn read_bounded(reader: &mut dyn Read, meter: &Meter) -> io::Result<Vec<u8>> {
+pub(super) fn read_bounded(reader: &mut dyn Read, meter: &Meter) -> io::Result<Vec<u8>> {
     read_up_to(reader, MAX_STREAM, meter)
 }
 
@@ -290,25 +357,9 @@ fn read_up_to(reader: &mut dyn Read, most: u64, meter: &Meter) -> io::Result<Vec
     Ok(bytes)
 }
 
-fn read_stdin(stdin: &mut dyn Read, meter: &Meter) -> io::Result<Raw> {
-    let bytes = read_bounded(stdin, meter)?;
+fn of_stdin(bytes: Bytes) -> Raw {
     let (path, size) = (STDIN.to_owned(), bytes.len() as u64);
-    Ok(Raw { path, size, bytes: Bytes::Owned(bytes), modified: None, named: true })
-}
-
-/// Standard input as a file, where it is a regular one that nobody has read from: it is mapped like any other.
-#[cfg(unix)]
-fn redirected_stdin() -> Option<File> {
-    use std::io::Seek;
-    use std::os::fd::AsFd;
-    let mut file = File::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
-    let metadata = file.metadata().ok()?;
-    (metadata.is_file() && metadata.len() > READ_UP_TO && file.stream_position().ok()? == 0).then_some(file)
-}
-
-#[cfg(not(unix))]
-fn redirected_stdin() -> Option<File> {
-    None
+    Raw { path, size, bytes, modified: None, named: true }
 }
 
 fn head(bytes: &[u8]) -> &[u8] {
@@ -373,7 +424,7 @@ fn convert(mut raw: Raw, share: &Share<'_>) -> Intake {
     match content {
         Content::Json => {
             let Raw { path, bytes, size, modified, .. } = raw;
-            Intake { files: vec![SourceFile { path, bytes, form, size, modified }], ..Intake::default() }
+            Intake { files: vec![SourceFile { path, bytes, form, size, modified, kept: None }], ..Intake::default() }
         }
         Content::Yaml => convert_yaml(raw, from, share),
         Content::Foreign(foreign) => Intake::problem(foreign_problem(&raw.path, foreign)),
@@ -401,7 +452,11 @@ fn convert_yaml(raw: Raw, from: usize, share: &Share<'_>) -> Intake {
         problems.push(perhaps_cut(&path, &text));
     }
     let bytes = Bytes::Owned(converted.json.into_bytes());
-    Intake { files: vec![SourceFile { path, bytes, form: Form::Yaml, size, modified }], problems, passed_over: 0 }
+    Intake {
+        files: vec![SourceFile { path, bytes, form: Form::Yaml, size, modified, kept: None }],
+        problems,
+        passed_over: 0,
+    }
 }
 
 fn problem_of(path: &str, code: ProblemCode, message: String, help: &str) -> Problem {
@@ -523,13 +578,10 @@ mod tests {
         let folder = Folder::new("vanish");
         folder.write("a.json", POD);
         folder.write("b.json", POD);
-        let mut walk = Walk::default();
-        walk.add(&folder.0);
+        let given = Given::of(std::slice::from_ref(&folder.0), &mut io::empty(), &Meter::default());
         fs::remove_file(folder.0.join("a.json")).expect("it was written above");
-        let (table, problems) = collect(
-            open_found(walk.found, Terms { limits: Limits::default(), meter: &Meter::default() }),
-            Intake::default(),
-        );
+        let meter = Meter::default();
+        let (table, problems, _) = FileTable::open_given(given, Limits::default(), Digests::Skip, &meter);
         assert_eq!((table.files.len(), problems.len()), (1, 1));
         assert!(problems[0].message.contains("no such file"), "{problems:?}");
     }

@@ -10,6 +10,7 @@ mod blocks;
 mod encoding;
 pub mod files;
 pub mod fleet;
+pub mod given;
 mod map;
 pub mod meter;
 mod names;
