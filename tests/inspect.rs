@@ -176,3 +176,33 @@ fn nothing_readable_is_an_error() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("PA0102"));
 }
+
+#[test]
+fn of_several_moments_the_ledger_is_of_one() {
+    let scratch = Scratch::new("inspect-moments");
+    let dump = |folder: &str, time: &str| {
+        let mut items = crowded();
+        for item in &mut items {
+            item["metadata"]["uid"] = json!(format!("uid-{}", item["metadata"]["name"]));
+            item["status"]["conditions"] = json!([{"type": "Ready", "status": "True", "lastHeartbeatTime": time,
+                "lastTransitionTime": time}]);
+        }
+        items[1]["metadata"]["resourceVersion"] = json!(time.replace(|it: char| !it.is_ascii_digit(), ""));
+        fs::create_dir_all(scratch.path(folder)).unwrap();
+        fs::write(scratch.path(folder).join("all.json"), list(items).to_string()).unwrap();
+    };
+    dump("2026-03-01T10-00-00Z", "2026-03-01T10:00:00Z");
+    dump("2026-03-01T11-00-00Z", "2026-03-01T11:00:00Z");
+    let path = scratch.0.to_str().unwrap();
+    let (report, _) = inspect(&[path]);
+    let used: Vec<(&str, bool)> = report["moments"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{report}"))
+        .iter()
+        .map(|it| (it["time"].as_str().unwrap(), it["used"].as_bool().unwrap()))
+        .collect();
+    assert_eq!(used, [("2026-03-01T10:00:00Z", false), ("2026-03-01T11:00:00Z", true)]);
+    assert_eq!(row(&report, "Pod")["objects"], 2, "of one moment alone");
+    let text = told(&[path]);
+    assert!(text.contains("→ 2026-03-01T11:00:00Z  1 node, 2 pods"), "{text}");
+}

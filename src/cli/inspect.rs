@@ -13,7 +13,7 @@ use crate::explain::holes::{self as facts, Background, Bearing, Harmless};
 use crate::kube::served;
 use crate::model::cluster::{Cluster, Coverage, Kind};
 use crate::model::id::PodId;
-use crate::report::inspect::{self, HarmlessRow, Hole, InspectReport, InspectedPod, SkippedRow};
+use crate::report::inspect::{self, HarmlessRow, Hole, InspectReport, InspectedPod, MomentRow, SkippedRow};
 use crate::report::json::{API_VERSION, Level, PodOutcome, Tool};
 use crate::report::story::Detail;
 use crate::report::{holes, problems, view};
@@ -122,6 +122,7 @@ impl Inspection<'_> {
             inputs: self.input.rows(self.args.input.digest),
             server_version: self.input.loaded.server_version.clone(),
             as_of: cluster.as_of.map(view::time_text),
+            moments: self.input.loaded.moments.iter().map(MomentRow::of).collect(),
             coverage: inspect::ledger(&cluster.coverage, &self.input.loaded.held, path, holes, plugins),
             skipped: self.skipped(),
             problems: self.input.problems.iter().map(problems::row).collect(),

@@ -7,7 +7,7 @@ use super::page::{Ink, Page, TableRow, numbers, words};
 use super::story::Detail;
 use super::view;
 use crate::explain::holes::Harmless;
-use crate::load::Held;
+use crate::load::{Held, Moment};
 use crate::model::cluster::{Coverage, CoverageState, Kind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,6 +32,9 @@ pub struct InspectReport {
     pub server_version: Option<String>,
     /// Time of the dump: a manifest's, the one given, else the newest time that any object carries. RFC 3339.
     pub as_of: Option<String>,
+    /// The moments of which the input holds dumps, oldest first; none where it holds one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<MomentRow>,
     /// What the files hold of each kind of object.
     pub coverage: Vec<LedgerRow>,
     /// Objects of kinds that are not read.
@@ -44,6 +47,30 @@ pub struct InspectReport {
     pub pods: Vec<InspectedPod>,
     /// Commands that get what is missing; of pods that are asked for, what is missing for them.
     pub remedies: Vec<String>,
+}
+
+/// A moment of which the input holds a dump.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct MomentRow {
+    /// When it was, RFC 3339; null where nothing tells.
+    pub time: Option<String>,
+    /// Its folders and files.
+    pub paths: Vec<String>,
+    /// How many nodes it shows.
+    pub nodes: u64,
+    /// How many pods it shows.
+    pub pods: u64,
+    /// The ledger is of this moment.
+    pub used: bool,
+}
+
+impl MomentRow {
+    /// The row of a moment.
+    pub fn of(moment: &Moment) -> Self {
+        let (nodes, pods) = moment.objects;
+        let time = moment.time.map(view::time_text);
+        MomentRow { time, paths: moment.paths.clone(), nodes, pods, used: moment.used }
+    }
 }
 
 /// What the files hold of one kind, and what a hole in it could change.
@@ -183,6 +210,7 @@ pub fn ledger(
 /// Tells the whole report.
 pub fn tell(page: &mut Page, report: &InspectReport, holes: &[Hole], source: &str, detail: Detail) {
     head(page, report);
+    moments(page, &report.moments);
     table(page, &report.coverage, detail);
     skipped(page, &report.skipped, detail);
     if report.pods.is_empty() {
@@ -206,6 +234,26 @@ fn head(page: &mut Page, report: &InspectReport) {
         .map_or_else(|| "the API server's version is not in the dump".to_owned(), |it| format!("API server {it}"));
     let text = format!("{} {time}; {server}.", count(report.inputs.len(), "file"));
     page.painted(0, Some(Ink::Heading), &text);
+    page.gap();
+}
+
+fn moments(page: &mut Page, moments: &[MomentRow]) {
+    const SHOWN: usize = 8;
+    if moments.is_empty() {
+        return;
+    }
+    // The newest are the likeliest to be meant, and the one that is used is never left out.
+    let first = moments.len().saturating_sub(SHOWN);
+    let number = |many: u64, what: &str| count(usize::try_from(many).unwrap_or(usize::MAX), what);
+    page.sentence(2, &format!("The input holds {}; --at chooses another:", count(moments.len(), "moment")));
+    for (at, it) in moments.iter().enumerate().filter(|(at, it)| *at >= first || it.used) {
+        let mark = if it.used { "→" } else { " " };
+        let time = it.time.as_deref().unwrap_or("unknown time");
+        let gap = if it.used && at < first { " …" } else { "" };
+        let paths = it.paths.first().map_or("", String::as_str);
+        let text = format!("{mark} {time}  {}, {}  {paths}{gap}", number(it.nodes, "node"), number(it.pods, "pod"));
+        page.verbatim(4, &text);
+    }
     page.gap();
 }
 
