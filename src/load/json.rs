@@ -19,7 +19,8 @@ pub(super) fn read<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Option<T> {
     TOKENS.with(|tokens| {
         let mut tokens = tokens.try_borrow_mut().ok()?;
         tokens.find(json).ok()?;
-        let mut reader = Reader { json, tokens: tokens.offsets(), at: 0, escapes: tokens.has_escapes() };
+        let mut reader =
+            Reader { json, tokens: tokens.offsets(), at: 0, escapes: tokens.has_escapes(), ascii: tokens.is_ascii() };
         let value = T::deserialize(&mut reader).ok()?;
         (reader.at == reader.tokens.len()).then_some(value)
     })
@@ -53,6 +54,8 @@ struct Reader<'de, 't> {
     at: usize,
     /// Some string has an escape.
     escapes: bool,
+    /// All of the text is ASCII.
+    ascii: bool,
 }
 
 /// Objects and arrays that stand in each other, at most [`MAX_DEPTH`]: a bit for each, set for an object.
@@ -363,7 +366,12 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de, '_> {
     }
 
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {
-        self.string(visitor)
+        if !self.ascii || self.escapes {
+            return self.string(visitor);
+        }
+        // Names of fields are compared as bytes.
+        let quoted = self.quoted()?;
+        visitor.visit_borrowed_bytes(quoted.get(1..quoted.len() - 1).ok_or(Unread)?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Read<V::Value> {

@@ -1,82 +1,114 @@
 //! Facts of all batches to one cluster, in canonical order: every id depends on what the objects are, never on where they
 //! stood or which batch read them.
 
+use super::assemble::{Placed, assemble};
 use super::coverage::Ledger;
 use super::harvest::{Entry, Harvest};
 use super::object::{self, Fact};
-use super::remap::{Batch, Remap};
-use super::tables::{DEFAULT_NAMESPACE, Tables};
-use crate::model::cluster::{Cluster, Kind, Namespace};
-use crate::model::id::{LabelSetId, NodeId, Symbol};
-use crate::model::labels::LabelSets;
+use super::tables::DEFAULT_NAMESPACE;
+use crate::model::cluster::{Cluster, Kind};
+use crate::model::id::Symbol;
 use crate::problem::{Problem, ProblemCode};
 use crate::source::files::FileTable;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where an entry is, with what it is sorted by.
 #[derive(Clone, Copy)]
 struct Key<'h> {
     kind: Kind,
+    /// The place of its namespace among all, by name.
+    place: u32,
+    /// How the name begins, filled up with zeros: it sorts as the name does, as far as it goes.
+    begin: u128,
     namespace: &'h str,
     name: &'h str,
-    batch: usize,
-    entry: usize,
+    batch: u32,
+    entry: u32,
 }
 
 impl Key<'_> {
     fn identity(&self, other: &Self) -> Ordering {
-        self.kind
-            .cmp(&other.kind)
-            .then_with(|| self.namespace.cmp(other.namespace))
+        (self.kind, self.place, self.begin)
+            .cmp(&(other.kind, other.place, other.begin))
             .then_with(|| self.name.cmp(other.name))
     }
 }
 
-/// Merges the harvests; the ledger gets its counts.
-pub(super) fn merge(files: &FileTable, mut harvests: Vec<Harvest>, ledger: &mut Ledger) -> (Cluster, Vec<Problem>) {
+fn begin_of(name: &str) -> u128 {
+    let mut begin = [0; 16];
+    let length = name.len().min(begin.len());
+    begin[..length].copy_from_slice(&name.as_bytes()[..length]);
+    u128::from_be_bytes(begin)
+}
+
+/// How many objects are put together at least by one thread.
+const LEAST_STRETCH: usize = 1 << 12;
+
+/// Merges the harvests; the ledger gets its counts. Objects are put together in stretches of this many, or of as many as
+/// there are threads.
+pub(super) fn merge(
+    files: &FileTable,
+    mut harvests: Vec<Harvest>,
+    ledger: &mut Ledger,
+    stretch: Option<usize>,
+) -> (Cluster, Vec<Problem>) {
     let as_of = harvests.iter().filter_map(|harvest| harvest.newest).max();
-    let entries: Vec<Vec<Entry>> = harvests.iter_mut().map(|harvest| std::mem::take(&mut harvest.entries)).collect();
+    let mut entries: Vec<Vec<Entry>> =
+        harvests.iter_mut().map(|harvest| std::mem::take(&mut harvest.entries)).collect();
     let keys = sorted_keys(&entries, &harvests);
     let (kept, copies) = newest_copies(&keys, &entries);
-    let mut global = Tables::default();
-    for name in namespaces(&kept) {
-        global.namespace(name);
-    }
     let problems = copies.into_iter().map(|(kind, copies)| copies.problem(files, kind)).collect();
-    let order: Vec<(usize, usize)> = kept.iter().map(|key| (key.batch, key.entry)).collect();
-    let mut builder = Builder::new(global, harvests.into_iter().map(|harvest| Batch::new(harvest.tables)).collect());
-    let mut entries: Vec<Vec<Option<Entry>>> =
-        entries.into_iter().map(|entries| entries.into_iter().map(Some).collect()).collect();
-    for (batch, entry) in order {
-        if let Some(entry) = entries[batch][entry].take() {
-            ledger.count(entry.kind, entry.origin.file);
-            builder.add(batch, entry);
-        }
+    let names = namespaces(&kept);
+    for key in &kept {
+        let entry = &entries[key.batch as usize][key.entry as usize];
+        ledger.count(entry.kind, entry.origin.file);
     }
-    let mut cluster = builder.finish();
+    let size = stretch.unwrap_or_else(|| kept.len().div_ceil(rayon::current_num_threads()).max(LEAST_STRETCH));
+    let order: Vec<Vec<(u32, u32)>> =
+        kept.chunks(size).map(|keys| keys.iter().map(|it| (it.batch, it.entry)).collect()).collect();
+    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut take = |&(batch, entry): &(u32, u32)| {
+        let entry = &mut entries[batch as usize][entry as usize];
+        Placed { batch: batch as usize, name: entry.name, fact: std::mem::replace(&mut entry.fact, Fact::Counted) }
+    };
+    let mut stretches: Vec<Vec<Placed>> = order.iter().map(|order| order.iter().map(&mut take).collect()).collect();
+    if stretches.is_empty() {
+        stretches.push(Vec::new());
+    }
+    let mut cluster = assemble(stretches, harvests.into_iter().map(|harvest| harvest.tables).collect(), &names);
     cluster.as_of = as_of;
     (cluster, problems)
 }
 
 fn sorted_keys<'h>(entries: &[Vec<Entry>], harvests: &'h [Harvest]) -> Vec<Key<'h>> {
-    let mut keys = Vec::with_capacity(entries.iter().map(Vec::len).sum());
-    for (batch, (entries, harvest)) in entries.iter().zip(harvests).enumerate() {
-        let texts = &harvest.tables.symbols;
-        keys.extend(entries.iter().enumerate().map(|(at, entry)| Key {
-            kind: entry.kind,
-            namespace: entry.namespace.map_or("", |namespace| texts.text(namespace)),
-            name: texts.text(entry.name),
-            batch,
-            entry: at,
-        }));
-    }
-    keys.par_sort_by(|a, b| {
-        let newer = || newer(&entries[b.batch][b.entry], &entries[a.batch][a.entry]);
-        a.identity(b).then_with(newer)
-    });
+    // The namespaces of each batch, by name.
+    let spaces = |(entries, harvest): (&Vec<Entry>, &'h Harvest)| -> FxHashMap<Option<Symbol>, &'h str> {
+        let own: FxHashSet<Option<Symbol>> = entries.iter().map(|entry| entry.namespace).collect();
+        let text = |space: Option<Symbol>| space.map_or("", |space| harvest.tables.symbols.text(space));
+        own.into_iter().map(|space| (space, text(space))).collect()
+    };
+    let spaces: Vec<FxHashMap<Option<Symbol>, &str>> = entries.par_iter().zip(harvests).map(spaces).collect();
+    let names: BTreeSet<&str> = spaces.iter().flat_map(FxHashMap::values).copied().collect();
+    let places: FxHashMap<&str, u32> = names.into_iter().zip(0..).collect();
+    let keys = entries.par_iter().zip(harvests).zip(spaces).enumerate();
+    let mut keys: Vec<Key<'h>> = keys
+        .flat_map_iter(|(batch, ((entries, harvest), spaces))| {
+            let places: FxHashMap<Option<Symbol>, (u32, &str)> =
+                spaces.into_iter().map(|(space, name)| (space, (places[name], name))).collect();
+            entries.iter().zip(0..).map(move |(entry, at)| {
+                let (place, namespace) = places[&entry.namespace];
+                let name = harvest.tables.symbols.text(entry.name);
+                let batch = u32::try_from(batch).unwrap_or(u32::MAX);
+                Key { kind: entry.kind, place, begin: begin_of(name), namespace, name, batch, entry: at }
+            })
+        })
+        .collect();
+    let entry = |key: &Key<'_>| &entries[key.batch as usize][key.entry as usize];
+    keys.par_sort_by(|a, b| a.identity(b).then_with(|| newer(entry(b), entry(a))));
     keys
 }
 
@@ -114,7 +146,7 @@ fn newest_copies<'h>(keys: &[Key<'h>], entries: &[Vec<Entry>]) -> (Vec<Key<'h>>,
     let mut copies: BTreeMap<Kind, Copies> = BTreeMap::new();
     for key in keys {
         if kept.last().is_some_and(|last| last.identity(key).is_eq()) {
-            let entry = &entries[key.batch][key.entry];
+            let entry = &entries[key.batch as usize][key.entry as usize];
             let title = || {
                 let namespace = entry.namespace.map(|_| key.namespace);
                 object::title(key.kind, namespace, Some(key.name))
@@ -125,7 +157,7 @@ fn newest_copies<'h>(keys: &[Key<'h>], entries: &[Vec<Entry>]) -> (Vec<Key<'h>>,
             kept.push(*key);
         }
     }
-    kept.retain(|key| !entries[key.batch][key.entry].removed);
+    kept.retain(|key| !entries[key.batch as usize][key.entry as usize].removed);
     (kept, copies)
 }
 
@@ -139,99 +171,4 @@ fn namespaces<'h>(keys: &[Key<'h>]) -> Vec<&'h str> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-struct Builder {
-    global: Tables,
-    batches: Vec<Batch>,
-    cluster: Cluster,
-    namespace_labels: FxHashMap<Symbol, LabelSetId>,
-}
-
-impl Builder {
-    fn new(global: Tables, batches: Vec<Batch>) -> Self {
-        Builder { global, batches, cluster: Cluster::default(), namespace_labels: FxHashMap::default() }
-    }
-
-    /// Adds an object; objects come in canonical order.
-    fn add(&mut self, batch: usize, entry: Entry) {
-        let mut remap = Remap { batch: &mut self.batches[batch], global: &mut self.global };
-        let cluster = &mut self.cluster;
-        match entry.fact {
-            Fact::Node(mut node) => {
-                remap.node(&mut node);
-                cluster.nodes.push(*node);
-            }
-            Fact::Pod(mut pod, spec) => {
-                remap.pod(&mut pod, spec);
-                cluster.pods.push(*pod);
-            }
-            Fact::Pdb(mut pdb) => {
-                remap.pdb(&mut pdb);
-                cluster.pdbs.push(*pdb);
-            }
-            Fact::PriorityClass(mut class) => {
-                remap.symbol(&mut class.name);
-                cluster.priority_classes.push(class);
-            }
-            Fact::Namespace(mut labels) => {
-                let mut name = entry.name;
-                remap.symbol(&mut name);
-                remap.label_set(&mut labels);
-                self.namespace_labels.insert(name, labels);
-            }
-            Fact::Volume(mut volume) => {
-                remap.volume(&mut volume);
-                cluster.storage.volumes.push(*volume);
-            }
-            Fact::Claim(mut claim) => {
-                remap.claim(&mut claim);
-                cluster.storage.claims.push(*claim);
-            }
-            Fact::Class(mut class) => {
-                remap.class(&mut class);
-                cluster.storage.classes.push(*class);
-            }
-            Fact::CsiNode(mut node) => {
-                remap.csi_node(&mut node);
-                cluster.storage.csi_nodes.push(node);
-            }
-            Fact::CsiDriver(mut driver) => {
-                remap.symbol(&mut driver.name);
-                cluster.storage.csi_drivers.push(driver);
-            }
-            Fact::Capacity(mut capacity) => {
-                remap.capacity(&mut capacity);
-                cluster.storage.capacities.push(capacity);
-            }
-            Fact::Attachment(mut attachment) => {
-                remap.attachment(&mut attachment);
-                cluster.storage.attachments.push(attachment);
-            }
-            Fact::Owner(mut owner) => {
-                remap.owner(&mut owner);
-                cluster.selector_owners.push(*owner);
-            }
-            Fact::Counted => {}
-        }
-    }
-
-    fn finish(self) -> Cluster {
-        let Builder { global, batches, mut cluster, namespace_labels } = self;
-        drop(batches);
-        let namespace = |&name: &Symbol| {
-            let labels = namespace_labels.get(&name).copied();
-            Namespace { name, labels: labels.unwrap_or(LabelSets::EMPTY), present: labels.is_some() }
-        };
-        cluster.namespaces = global.namespaces.iter().map(namespace).collect();
-        cluster.symbols = global.symbols;
-        cluster.label_sets = global.label_sets;
-        cluster.resources = global.resources;
-        cluster.node_ids = cluster.nodes.iter().enumerate().map(|(at, node)| (node.name, NodeId::at(at))).collect();
-        for pod in &mut cluster.pods {
-            pod.node = pod.node_name.and_then(|name| cluster.node_ids.get(&name).copied());
-        }
-        cluster.storage.index();
-        cluster
-    }
 }

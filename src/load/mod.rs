@@ -7,6 +7,7 @@
 //! of each kind what the dump holds.
 
 mod affinity;
+mod assemble;
 mod clusters;
 mod coverage;
 mod fault;
@@ -101,11 +102,13 @@ struct Cut {
     objects: usize,
     /// Only `serde_json` reads objects.
     plainly: bool,
+    /// How many objects are put together at once, if not as many as threads make good.
+    stretch: Option<usize>,
 }
 
 impl Default for Cut {
     fn default() -> Self {
-        Cut { batch: 4 << 20, min_bulk: 8 << 20, objects: MAX_OBJECTS, plainly: false }
+        Cut { batch: 4 << 20, min_bulk: 8 << 20, objects: MAX_OBJECTS, plainly: false, stretch: None }
     }
 }
 
@@ -177,7 +180,7 @@ fn load_part(files: &FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> Loa
             strangers.add(at, &file.path, foreign.offset, foreign.spelling.into());
         }
     }
-    let (cluster, copies) = merge::merge(files, harvests, &mut ledger);
+    let (cluster, copies) = merge::merge(files, harvests, &mut ledger, cut.stretch);
     loaded.cluster = cluster;
     loaded.cluster.as_of = as_of.or(taken).or(loaded.cluster.as_of);
     loaded.cluster.coverage = ledger.coverage();

@@ -198,14 +198,74 @@ impl<'de> Deserialize<'de> for Time {
 
 /// An RFC 3339 time.
 pub(super) fn parse_time(text: &str) -> Option<Time> {
+    if let Some(time) = parse_api_time(text) {
+        return Some(time);
+    }
     let timestamp: Timestamp = text.parse().ok()?;
     let nanos = timestamp.as_nanosecond();
     Some(Time(i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })))
 }
 
+/// A time as the API server writes it, `2026-01-31T12:00:00Z`: a dump has a million of them. Years far off are left to
+/// others.
+fn parse_api_time(text: &str) -> Option<Time> {
+    let text: &[u8; 20] = text.as_bytes().try_into().ok()?;
+    let [.., b'-', _, _, b'-', _, _, b'T', _, _, b':', _, _, b':', _, _, b'Z'] = text else { return None };
+    let number = |from: usize, to: usize| {
+        text[from..to]
+            .iter()
+            .try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + i64::from(digit - b'0')))
+    };
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1900..2200).contains(&year) || !(1..=days).contains(&day) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    // Counted from the first of March, so that the day that some years have more is the last one.
+    let (years, months) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let day_of_years = years * 365 + years / 4 - years / 100 + years / 400 + (months * 153 + 2) / 5 + day - 1;
+    let seconds = ((day_of_years - EPOCH) * 24 + hour) * 3600 + minute * 60 + second;
+    Some(Time(seconds * 1_000_000_000))
+}
+
+/// 1970-01-01, in days since the first of March of the year 0.
+const EPOCH: i64 = 719_468;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_as_the_api_server_writes_them_are_read_as_all_others() {
+        let slowly = |text: &str| Some(Time(i64::try_from(text.parse::<Timestamp>().ok()?.as_nanosecond()).unwrap()));
+        let mut known = 0;
+        for year in [1900, 1969, 1970, 1999, 2000, 2023, 2024, 2026, 2100, 2199, 2200] {
+            for month in 0..=13 {
+                for day in 0..=32 {
+                    let clock = format!("{:02}:{:02}:{:02}", (day * 7) % 25, (day * 11) % 61, (day * 13 + month) % 62);
+                    for clock in ["00:00:00", "23:59:59", clock.as_str()] {
+                        let text = format!("{year}-{month:02}-{day:02}T{clock}Z");
+                        assert_eq!(parse_time(&text), slowly(&text), "{text}");
+                        known += usize::from(parse_api_time(&text).is_some());
+                    }
+                }
+            }
+        }
+        assert!(known > 5000);
+        for text in
+            ["2026-01-31T12:00:00.5Z", "2026-01-31T12:00:00+01:00", "2026-01-31 12:00:00Z", "2026-1-311T12:00:00Z"]
+        {
+            assert_eq!(parse_api_time(text), None);
+            assert_eq!(parse_time(text), slowly(text), "{text}");
+        }
+    }
 
     #[test]
     fn quantities_are_strings_or_numbers() {

@@ -18,17 +18,17 @@ use crate::model::volume::{
 use std::sync::Arc;
 
 /// A batch's tables with what is known of their places in the cluster's.
-pub(super) struct Batch {
-    local: Tables,
+pub(super) struct Batch<'t> {
+    local: &'t Tables,
     symbols: Vec<Option<Symbol>>,
     label_sets: Vec<Option<LabelSetId>>,
     namespaces: Vec<Option<NamespaceId>>,
     resources: Vec<Option<ResourceId>>,
-    specs: Vec<Option<Arc<PodSpec>>>,
+    specs: Vec<Option<(u32, Arc<PodSpec>)>>,
 }
 
-impl Batch {
-    pub(super) fn new(local: Tables) -> Self {
+impl<'t> Batch<'t> {
+    pub(super) fn new(local: &'t Tables) -> Self {
         Batch {
             symbols: vec![None; local.symbols.len()],
             label_sets: vec![None; local.label_sets.len()],
@@ -38,15 +38,26 @@ impl Batch {
             local,
         }
     }
+
+    /// Gives all ids of the batch their place in the tables, in their own order.
+    pub(super) fn settle(&mut self, global: &mut Tables) {
+        let Tables { symbols, label_sets, namespaces, resources, specs, .. } = self.local;
+        let mut remap = Remap { batch: self, global };
+        (0..symbols.len()).for_each(|at| remap.symbol(&mut Symbol::at(at)));
+        (0..namespaces.len()).for_each(|at| remap.namespace(&mut NamespaceId::at(at)));
+        (0..resources.len()).for_each(|at| remap.resource(&mut ResourceId::at(at)));
+        (0..label_sets.len()).for_each(|at| remap.label_set(&mut LabelSetId::at(at)));
+        (0..specs.len()).for_each(|at| drop(remap.spec(at)));
+    }
 }
 
 /// Gives out ids of the cluster's tables for those of one batch.
-pub(super) struct Remap<'m> {
-    pub(super) batch: &'m mut Batch,
+pub(super) struct Remap<'m, 't> {
+    pub(super) batch: &'m mut Batch<'t>,
     pub(super) global: &'m mut Tables,
 }
 
-impl Remap<'_> {
+impl Remap<'_, '_> {
     pub(super) fn symbol(&mut self, symbol: &mut Symbol) {
         let Batch { local, symbols, .. } = &mut *self.batch;
         let known = &mut symbols[symbol.index()];
@@ -65,7 +76,8 @@ impl Remap<'_> {
 
     /// A set of symbols, sorted by id before and after.
     fn symbol_set(&mut self, set: &mut [Symbol]) {
-        let texts = &self.batch.local.symbols;
+        let local = self.batch.local;
+        let texts = &local.symbols;
         set.sort_unstable_by(|a, b| texts.text(*a).cmp(texts.text(*b)));
         self.symbols(set);
         set.sort_unstable();
@@ -73,7 +85,8 @@ impl Remap<'_> {
 
     /// A map from symbols to symbols, sorted by key id before and after.
     fn symbol_map(&mut self, map: &mut [(Symbol, Symbol)]) {
-        let texts = &self.batch.local.symbols;
+        let local = self.batch.local;
+        let texts = &local.symbols;
         map.sort_unstable_by(|a, b| texts.text(a.0).cmp(texts.text(b.0)));
         for (key, value) in &mut *map {
             self.symbol(key);
@@ -99,20 +112,24 @@ impl Remap<'_> {
         *namespace = *known.get_or_insert_with(|| self.global.namespace(local.symbols.text(name)));
     }
 
+    fn resource(&mut self, resource: &mut ResourceId) {
+        let Batch { local, resources, .. } = &mut *self.batch;
+        let name = local.resources[resource.index()];
+        let known = &mut resources[resource.index()];
+        *resource = *known.get_or_insert_with(|| self.global.resource_id(local.symbols.text(name)));
+    }
+
     /// A list sorted by name, before and after.
     fn resource_list(&mut self, list: &mut ResourceList) {
         // Scalars are sorted behind the named resources.
         let Some(first) = list.iter().position(|entry| scalar(entry.0).is_some()) else { return };
-        let Batch { local, resources, .. } = &mut *self.batch;
+        let local = self.batch.local;
         let text = |name| scalar(name).map_or("", |id: ResourceId| local.symbols.text(local.resources[id.index()]));
         let scalars = &mut list[first..];
         scalars.sort_unstable_by(|a, b| text(a.0).cmp(text(b.0)));
         for (name, _) in &mut *scalars {
-            let as_text = text(*name);
             match name {
-                ResourceName::HugePages(id) | ResourceName::Scalar(id) => {
-                    *id = *resources[id.index()].get_or_insert_with(|| self.global.resource_id(as_text));
-                }
+                ResourceName::HugePages(id) | ResourceName::Scalar(id) => self.resource(id),
                 ResourceName::Cpu | ResourceName::Memory | ResourceName::EphemeralStorage | ResourceName::Pods => {}
             }
         }
@@ -150,8 +167,8 @@ impl Remap<'_> {
         self.optional(&mut node.kubelet_version);
     }
 
-    /// A pod with its spec, given by its number in the batch.
-    pub(super) fn pod(&mut self, pod: &mut Pod, spec: u32) {
+    /// A pod with its spec, given by its number in the batch. Gives the spec's number in the cluster's tables.
+    pub(super) fn pod(&mut self, pod: &mut Pod, spec: u32) -> u32 {
         self.namespace(&mut pod.namespace);
         self.symbol(&mut pod.name);
         self.optional(&mut pod.uid);
@@ -165,19 +182,21 @@ impl Remap<'_> {
             self.optional(&mut owner.uid);
         }
         self.requests(&mut pod.requests);
-        pod.spec = self.spec(spec);
+        let (number, shared) = self.spec(spec as usize);
+        pod.spec = shared;
+        number
     }
 
-    fn spec(&mut self, number: u32) -> Arc<PodSpec> {
-        if let Some(known) = &self.batch.specs[number as usize] {
-            return Arc::clone(known);
+    fn spec(&mut self, at: usize) -> (u32, Arc<PodSpec>) {
+        if let Some((number, shared)) = &self.batch.specs[at] {
+            return (*number, Arc::clone(shared));
         }
-        let mut spec = (*self.batch.local.specs[number as usize]).clone();
+        let mut spec = (*self.batch.local.specs[at]).clone();
         self.pod_spec(&mut spec);
-        let shared = self.global.spec(spec);
-        let shared = Arc::clone(&self.global.specs[shared as usize]);
-        self.batch.specs[number as usize] = Some(Arc::clone(&shared));
-        shared
+        let number = self.global.spec(spec);
+        let shared = Arc::clone(&self.global.specs[number as usize]);
+        self.batch.specs[at] = Some((number, Arc::clone(&shared)));
+        (number, shared)
     }
 
     fn pod_spec(&mut self, spec: &mut PodSpec) {

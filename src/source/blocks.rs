@@ -24,14 +24,18 @@ pub(super) struct Classes {
     pub(super) newline: u64,
     /// Any byte below the blank, the end of a line among them.
     pub(super) control: u64,
+    /// Not zero if some byte is above ASCII.
+    pub(super) above: u64,
 }
 
 /// The masks of a block.
 #[inline]
 pub(super) fn classify(block: &[u8; BLOCK]) -> Classes {
     let mut classes = Classes::default();
+    let mut all = u8x16::ZERO;
     for (at, part) in block.as_chunks::<16>().0.iter().enumerate() {
         let part = u8x16::new(*part);
+        all |= part;
         let is = |byte: u8| part.simd_eq(u8x16::splat(byte));
         // `[` and `{` differ in one bit only, as `]` and `}` do. Nothing else becomes one of them by it.
         let folded = part | u8x16::splat(0x20);
@@ -46,6 +50,7 @@ pub(super) fn classify(block: &[u8; BLOCK]) -> Classes {
         classes.newline |= mask(is(b'\n'));
         classes.control |= mask(control);
     }
+    classes.above = u64::from(all.to_bitmask());
     classes
 }
 

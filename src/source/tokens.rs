@@ -10,6 +10,7 @@ pub struct Tokens {
     offsets: Vec<u32>,
     count: usize,
     escapes: bool,
+    ascii: bool,
 }
 
 /// The text is no JSON, or longer than offsets go.
@@ -30,11 +31,13 @@ impl Tokens {
             self.offsets.resize(most, 0);
         }
         (self.count, self.escapes) = (0, false);
+        let mut above = 0;
         let mut strings = Strings::default();
         let mut word_goes_on = 0;
         for (offset, block) in blocks::of(text) {
             let classes = blocks::classify(&block);
             let quoted = strings.follow(&classes);
+            above |= classes.above;
             if quoted.escapes != 0 {
                 self.escapes = true;
                 check_escapes(text, offset, quoted.escapes)?;
@@ -49,6 +52,7 @@ impl Tokens {
             word_goes_on = word >> 63;
             self.push(offset, punctuation | begins | (quoted.quotes & quoted.inside));
         }
+        self.ascii = above == 0;
         if strings.is_open() { Err(NotTokens) } else { Ok(()) }
     }
 
@@ -60,6 +64,11 @@ impl Tokens {
     /// Some string has an escape.
     pub fn has_escapes(&self) -> bool {
         self.escapes
+    }
+
+    /// Every byte is ASCII.
+    pub fn is_ascii(&self) -> bool {
+        self.ascii
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the text's length has 32 bits")]

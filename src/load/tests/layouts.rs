@@ -100,6 +100,10 @@ fn batches_and_marks_do_not_show() {
         check_cut("typed, kind last", &sorted, cut);
         check_cut("lists behind each other", &one_file(typed_lists().iter().map(kubectl).collect()), cut);
         check_cut("a list in a list", &one_file(kubectl(&list(typed_lists()))), cut);
+        for stretch in [1, 2, 5, 16] {
+            let cut = Cut { stretch: Some(stretch), ..cut };
+            check_cut("put together in stretches", &one_file(kubectl(&list(objects.clone()))), cut);
+        }
     }
 }
 
