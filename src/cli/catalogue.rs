@@ -37,7 +37,7 @@ pub(crate) fn explain_code(code: Option<&str>, io: &mut Io<'_>) -> Result<Exit, 
 pub(crate) fn schema(report: ReportKind, io: &mut Io<'_>) -> Result<Exit, Failure> {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schema = match report {
-        ReportKind::Explain => generator.into_root_schema_for::<ExplainReport<Vec<PodReport>>>(),
+        ReportKind::Explain => generator.into_root_schema_for::<ExplainReport<Vec<PodReport<'_>>>>(),
         ReportKind::Compare => generator.into_root_schema_for::<CompareReport<Vec<ComparedPod>>>(),
         ReportKind::PodLine => generator.into_root_schema_for::<PodLine>(),
         ReportKind::ProblemLine => generator.into_root_schema_for::<ProblemLine>(),

@@ -16,15 +16,14 @@ use super::target::{self, Target};
 use crate::engine::outcome::Certainty;
 use crate::model::cluster::Cluster;
 use crate::model::id::{NodeId, PodId};
-use crate::report::escape::SafeJson;
 use crate::report::json::{self, API_VERSION, ExplainReport, PodOutcome, PodReport, Tool};
 use crate::report::ndjson::PodLine;
 use crate::report::page::{Ink, Page, TableRow};
 use crate::report::story::{self, Detail};
 use crate::report::view::{self, View};
-use crate::report::{node_story, problems, summary};
+use crate::report::{node_story, pretty, problems, summary};
 use crate::source::meter::Meter;
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeSeq, Serializer};
 use std::cell::Cell;
 use std::io::Write;
 use std::sync::Arc;
@@ -223,7 +222,7 @@ impl<'a> Run<'a> {
         write_json(&report, io)
     }
 
-    fn report(&self, answer: &Answer<'_>) -> PodReport {
+    fn report<'r>(&'r self, answer: &'r Answer<'_>) -> PodReport<'r> {
         match &answer.outcome {
             Some(outcome) => {
                 let view = self.desk.view(outcome);
@@ -308,19 +307,19 @@ struct Streamed<'r, 'a> {
 
 impl Serialize for Streamed<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let batches = self.targets.chunks(BATCH);
-        let reports = batches.flat_map(|batch| {
-            let answers = self.run.answers(batch);
-            answers.iter().map(|it| self.run.report(it)).collect::<Vec<_>>()
-        });
-        serializer.collect_seq(reports)
+        let mut list = serializer.serialize_seq(Some(self.targets.len()))?;
+        for batch in self.targets.chunks(BATCH) {
+            for answer in &self.run.answers(batch) {
+                list.serialize_element(&self.run.report(answer))?;
+            }
+        }
+        list.end()
     }
 }
 
 /// Prints a report for programs.
 pub(crate) fn write_json(report: &impl Serialize, io: &mut Io<'_>) -> Result<(), Failure> {
-    let mut out = serde_json::Serializer::with_formatter(&mut io.stdout, SafeJson::pretty());
-    let written = report.serialize(&mut out).map_err(std::io::Error::from).and_then(|()| writeln!(io.stdout));
+    let written = pretty::write(report, &mut io.stdout).and_then(|()| writeln!(io.stdout));
     io.written(written)
 }
 

@@ -19,6 +19,30 @@ pub struct NodeView<'a> {
     spare: Spare,
 }
 
+/// A pod on a node of the snapshot, with what a view needs of it close together.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seat {
+    /// The pod.
+    pub(crate) pod: PodId,
+    /// Position among the pods of its node.
+    pub(crate) position: u32,
+    milli_cpu: i64,
+    memory: i64,
+    ephemeral_storage: i64,
+    /// Whether it asks for scalars, or takes host ports.
+    more: bool,
+}
+
+impl Seat {
+    /// The seat of a pod that stands at this position of its node.
+    pub(crate) fn of(snapshot: &Snapshot, pod: PodId, position: u32) -> Self {
+        let ask = snapshot.footprint(pod);
+        let more = !ask.scalars.is_empty() || snapshot.ports(pod).next().is_some();
+        let Resources { milli_cpu, memory, ephemeral_storage, .. } = *ask;
+        Seat { pod, position, milli_cpu, memory, ephemeral_storage, more }
+    }
+}
+
 /// Room for the edits of a view, which one view leaves to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spare(Option<Box<Edits>>);
@@ -135,33 +159,49 @@ impl<'a> NodeView<'a> {
         edits.free_ports(snapshot, pod);
     }
 
-    /// Takes off pods of the snapshot's node that are all there, by position; `ask` is what they ask for together.
-    pub(crate) fn take_off_all(&mut self, pods: impl Iterator<Item = (PodId, u32)>, ask: &Resources) {
+    /// Takes off pods of the snapshot's node that are all there; `ask` is what they ask for together.
+    pub(crate) fn take_off_all<'s>(&mut self, seats: impl Iterator<Item = &'s Seat>, ask: &Resources) {
         let snapshot = self.snapshot;
         let edits = self.edits();
-        for (pod, position) in pods {
-            edits.mark_removed(position as usize);
-            edits.free_ports(snapshot, pod);
+        for seat in seats {
+            edits.mark_removed(seat.position as usize);
+            if seat.more {
+                edits.free_ports(snapshot, seat.pod);
+            }
         }
         edits.requested.subtract(ask);
     }
 
     /// [`NodeView::remove`] for a pod of the snapshot's node that is there.
-    pub(crate) fn take_off(&mut self, pod: PodId, position: u32) {
+    pub(crate) fn take_off(&mut self, seat: &Seat) {
         let snapshot = self.snapshot;
         let edits = self.edits();
-        edits.mark_removed(position as usize);
-        edits.requested.subtract(snapshot.footprint(pod));
-        edits.free_ports(snapshot, pod);
+        edits.mark_removed(seat.position as usize);
+        if seat.more {
+            edits.requested.subtract(snapshot.footprint(seat.pod));
+            edits.free_ports(snapshot, seat.pod);
+            return;
+        }
+        let asked = &mut edits.requested;
+        asked.milli_cpu = asked.milli_cpu.wrapping_sub(seat.milli_cpu);
+        asked.memory = asked.memory.wrapping_sub(seat.memory);
+        asked.ephemeral_storage = asked.ephemeral_storage.wrapping_sub(seat.ephemeral_storage);
     }
 
     /// [`NodeView::add`] for a pod of the snapshot's node that was taken off.
-    pub(crate) fn put_back(&mut self, pod: PodId, position: u32) {
+    pub(crate) fn put_back(&mut self, seat: &Seat) {
         let snapshot = self.snapshot;
         let edits = self.edits();
-        edits.mark_present(position as usize);
-        edits.requested.add(snapshot.footprint(pod));
-        edits.take_ports(snapshot, pod);
+        edits.mark_present(seat.position as usize);
+        if seat.more {
+            edits.requested.add(snapshot.footprint(seat.pod));
+            edits.take_ports(snapshot, seat.pod);
+            return;
+        }
+        let asked = &mut edits.requested;
+        asked.milli_cpu = asked.milli_cpu.wrapping_add(seat.milli_cpu);
+        asked.memory = asked.memory.wrapping_add(seat.memory);
+        asked.ephemeral_storage = asked.ephemeral_storage.wrapping_add(seat.ephemeral_storage);
     }
 
     /// The pod's position in the snapshot's list, which is sorted until a pod joins a node after others.

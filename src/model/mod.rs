@@ -10,6 +10,7 @@ pub mod labels;
 pub mod node;
 pub mod pdb;
 pub mod pod;
+pub mod pod_keys;
 pub mod quantity;
 pub mod resources;
 pub mod selector;

@@ -1,8 +1,11 @@
 //! The reports for programs: a contract. Fields may be added, never renamed or given another type.
 
+use super::rows::{Named, Rows};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// What every report's `apiVersion` says.
 pub const API_VERSION: &str = "preempt-audit/v1";
@@ -179,7 +182,7 @@ pub enum PodOutcome {
 /// The answer for one pod.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PodReport {
+pub struct PodReport<'a> {
     /// `namespace/name`.
     pub pod: String,
     /// Its priority, as the scheduler reads it.
@@ -209,26 +212,30 @@ pub struct PodReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub suggestions: Vec<String>,
     /// What each node said, by name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub nodes: BTreeMap<String, Status>,
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    #[schemars(with = "BTreeMap<String, Status>")]
+    pub nodes: Named<'a, SharedStatus>,
     /// Nodes where preemption might help, in the scheduler's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub potential_nodes: Vec<String>,
+    pub potential_nodes: Vec<&'a str>,
     /// Nodes where it does, in the scheduler's order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub candidates: Vec<CandidateRow>,
+    #[serde(skip_serializing_if = "Rows::is_empty")]
+    #[schemars(with = "Vec<CandidateRow<'static>>")]
+    pub candidates: Rows<'a, CandidateRow<'a>>,
     /// Candidates as they are under other orders of the budgets, where they differ.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub candidate_variants: Vec<CandidateRow>,
+    #[serde(skip_serializing_if = "Rows::is_empty")]
+    #[schemars(with = "Vec<CandidateRow<'static>>")]
+    pub candidate_variants: Rows<'a, CandidateRow<'a>>,
     /// Potential nodes where it does not, and why, by name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub dry_run: BTreeMap<String, Status>,
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    #[schemars(with = "BTreeMap<String, Status>")]
+    pub dry_run: Named<'a, SharedStatus>,
     /// The nomination.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub nominated: Option<NominatedRow>,
+    pub nominated: Option<NominatedRow<'a>>,
     /// Victims of the nominated node, in the scheduler's order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub victims: Vec<VictimRow>,
+    pub victims: Vec<VictimRow<'a>>,
     /// Budgets that the victims of the nominated node violate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pdbs_violated: Vec<PdbViolationRow>,
@@ -298,7 +305,7 @@ pub struct OtherPatch {
     pub decision: Decision,
 }
 
-impl PodReport {
+impl PodReport<'_> {
     /// A report that says nothing but what came of the pod.
     pub fn bare(pod: String, outcome: PodOutcome) -> Self {
         PodReport {
@@ -312,11 +319,11 @@ impl PodReport {
             ineligible_reason: None,
             node: None,
             suggestions: Vec::new(),
-            nodes: BTreeMap::new(),
+            nodes: Named::none(),
             potential_nodes: Vec::new(),
-            candidates: Vec::new(),
-            candidate_variants: Vec::new(),
-            dry_run: BTreeMap::new(),
+            candidates: Rows::none(),
+            candidate_variants: Rows::none(),
+            dry_run: Named::none(),
             nominated: None,
             victims: Vec::new(),
             pdbs_violated: Vec::new(),
@@ -348,12 +355,27 @@ pub struct Status {
     pub reasons: Vec<String>,
 }
 
+/// A status that many nodes have.
+#[derive(Clone, Debug)]
+pub struct SharedStatus(pub Rc<Status>);
+
+impl Serialize for SharedStatus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+#[expect(clippy::ref_option, reason = "serde hands over a reference")]
+fn shared_text<S: Serializer>(text: &Option<Rc<str>>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.as_deref().serialize(serializer)
+}
+
 /// A node together with its victims.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CandidateRow {
+pub struct CandidateRow<'a> {
     /// The node.
-    pub node: String,
+    pub node: &'a str,
     /// How many evictions violate a budget.
     pub pdb_violations: i64,
     /// Priority of the first victim, which the scheduler takes for the highest.
@@ -363,9 +385,9 @@ pub struct CandidateRow {
     /// Earliest start among the victims of the highest priority; null is a pod that has not started.
     pub earliest_start_time: Option<String>,
     /// In the scheduler's order.
-    pub victims: Vec<VictimRow>,
+    pub victims: Vec<VictimRow<'a>>,
     /// Pods of lower priority that may stay.
-    pub reprieved: Vec<String>,
+    pub reprieved: Vec<Cow<'a, str>>,
     /// The criterion on which it lost; null for the nominated node and its equals.
     pub lost_on: Option<CriterionName>,
 }
@@ -373,9 +395,9 @@ pub struct CandidateRow {
 /// A victim.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct VictimRow {
+pub struct VictimRow<'a> {
     /// `namespace/name`.
-    pub pod: String,
+    pub pod: Cow<'a, str>,
     /// Its priority.
     pub priority: i32,
     /// When it started; null if it has not.
@@ -385,7 +407,9 @@ pub struct VictimRow {
     /// Budgets that match it.
     pub pdbs: Vec<PdbChargeRow>,
     /// What rejected the pod when this victim was put back, in upstream's words.
-    pub kept_out_by: Option<String>,
+    #[serde(serialize_with = "shared_text")]
+    #[schemars(with = "Option<String>")]
+    pub kept_out_by: Option<Rc<str>>,
     /// It is being deleted already.
     pub terminating: bool,
     /// Pods, equal in importance, that may stand in its place.
@@ -442,28 +466,28 @@ pub enum CriterionName {
 /// The nomination.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct NominatedRow {
+pub struct NominatedRow<'a> {
     /// The canonical answer: the first of the tied nodes in the scheduler's order.
-    pub node: String,
+    pub node: &'a str,
     /// Nodes that are equal to the last criterion when every potential node is tried, by name.
     pub one_of: Vec<String>,
     /// What left them alone; null for an only candidate, or where all are equal.
     pub decided_by: Option<CriterionName>,
     /// Every node that a scheduling cycle may nominate, most likely first.
-    pub outcomes: Vec<PossibleRow>,
+    pub outcomes: Vec<PossibleRow<'a>>,
 }
 
 /// One possible nomination.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PossibleRow {
+pub struct PossibleRow<'a> {
     /// The node.
-    pub node: String,
+    pub node: &'a str,
     /// In which share of the draws; 0 where only parallel workers that overshoot the limit reach it.
     pub share: f64,
     /// The victims where they differ from the candidate's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub victims: Option<Vec<VictimRow>>,
+    pub victims: Option<Vec<VictimRow<'a>>>,
     /// The violations where they differ from the candidate's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pdb_violations: Option<i64>,

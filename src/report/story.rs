@@ -325,16 +325,19 @@ impl Story<'_, '_> {
             return;
         }
         let mut order: Vec<usize> = (0..preemption.candidates.len()).collect();
-        let likely = |node: NodeId| choice.outcomes.iter().position(|it| it.node == node);
+        let mut likely = vec![usize::MAX; self.view.cluster().nodes.len()];
+        for (place, outcome) in choice.outcomes.iter().enumerate().rev() {
+            likely[outcome.node.index()] = place;
+        }
         let rank = |at: &usize| {
             let node = preemption.candidates[*at].node;
             match choice.lost_on[*at] {
                 None => (0, usize::from(node != choice.node), 0),
                 // Whoever was dropped last came nearest.
-                Some(criterion) => (1, likely(node).unwrap_or(usize::MAX), usize::MAX - criterion as usize),
+                Some(criterion) => (1, likely[node.index()], usize::MAX - criterion as usize),
             }
         };
-        order.sort_by_key(|at| (rank(at), *at));
+        order.sort_by_cached_key(|at| (rank(at), *at));
         let shown = self.detail.at_most(5);
         let deepest = order.iter().take(shown).filter_map(|at| choice.lost_on[*at]).max();
         let columns = candidate_columns(deepest, choice);

@@ -4,20 +4,26 @@ use super::amount::{arithmetic, of_resource};
 use super::holes;
 use super::json::{
     Action, CandidateRow, CertaintyRow, CoverageRow, CriterionName, Decision, GapRow, Level, NominatedRow,
-    PdbChargeRow, PdbViolationRow, PodOutcome, PodReport, PossibleRow, State, Status, VictimRow,
+    PdbChargeRow, PdbViolationRow, PodOutcome, PodReport, PossibleRow, SharedStatus, State, Status, VictimRow,
 };
+use super::rows::{Named, Rows};
 use crate::engine::framework::{Gap, GapEffect, NodeStatus, PodCycle, Verdict};
 use crate::engine::outcome::{
-    Candidate, Cause, Certainty, Choice, Criterion, Disposition, Eligibility, Outcome, PdbCharge, Preemption, Victim,
+    Candidate, Cause, Certainty, Choice, Criterion, Disposition, DryRunFailure, Eligibility, Outcome, PdbCharge,
+    Preemption, Victim,
 };
 use crate::explain::effects::{self, Effect};
 use crate::explain::node_story::{self, NodeStory};
 use crate::explain::numbers::Shortfall;
+use crate::kube::behavior::NoVictimsText;
 use crate::model::cluster::{Cluster, Coverage, CoverageState};
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::time::Time;
 use crate::wording::{self, StatusWords, Words};
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::SystemTime;
 
 /// One pod's outcome with everything that gives its ids names.
@@ -161,7 +167,7 @@ impl<'a> View<'a> {
     }
 
     /// The full report.
-    pub fn report(&self) -> PodReport {
+    pub fn report(&self) -> PodReport<'a> {
         let mut report = self.head();
         let words = self.words();
         report.message = words.message();
@@ -170,9 +176,10 @@ impl<'a> View<'a> {
         if let Some(preemption) = self.preemption() {
             report.eligible = Some(preemption.eligibility == Eligibility::Eligible);
             report.ineligible_reason = words.ineligible_reason().map(str::to_owned);
-            report.potential_nodes = preemption.potential.iter().map(|it| self.node_name(*it).to_owned()).collect();
-            report.candidates = self.candidates(preemption);
-            report.candidate_variants = preemption.variants.iter().map(|it| self.candidate(it, None)).collect();
+            report.potential_nodes = preemption.potential.iter().map(|it| self.node_name(*it)).collect();
+            let rows = Candidates { view: *self, most: self.names_most(preemption), said: Rc::default() };
+            report.candidates = rows.clone().all(preemption);
+            report.candidate_variants = Rows::of(&preemption.variants, move |_, it| rows.row(it, None));
             report.dry_run = self.dry_run(preemption);
         }
         report.actions = self.actions();
@@ -186,7 +193,7 @@ impl<'a> View<'a> {
         report
     }
 
-    fn head(&self) -> PodReport {
+    fn head(&self) -> PodReport<'a> {
         let pod = self.cycle.incoming();
         PodReport {
             priority: Some(pod.priority()),
@@ -208,71 +215,66 @@ impl<'a> View<'a> {
         }
     }
 
-    fn nodes(&self) -> BTreeMap<String, Status> {
-        let words = self.words();
+    fn nodes(&self) -> Named<'a, SharedStatus> {
         let ran = self.outcome.nodes.iter().any(Option::is_some) || !self.outcome.narrowed_by.is_empty();
-        let all = self.cluster().node_range().filter(|_| ran);
-        all.map(|it| (self.node_name(it).to_owned(), status_row(words.node(it)))).collect()
-    }
-
-    fn candidates(&self, preemption: &Preemption) -> Vec<CandidateRow> {
-        let lost_on = |at: usize| preemption.choice.as_ref().and_then(|it| it.lost_on.get(at).copied().flatten());
-        preemption.candidates.iter().enumerate().map(|(at, it)| self.candidate(it, lost_on(at))).collect()
-    }
-
-    fn candidate(&self, it: &Candidate, lost_on: Option<Criterion>) -> CandidateRow {
-        CandidateRow {
-            node: self.node_name(it.node).to_owned(),
-            pdb_violations: it.pdb_violations,
-            highest_victim_priority: it.score.highest_priority,
-            priority_sum: it.score.priority_sum,
-            earliest_start_time: it.score.earliest_start.map(time_text),
-            victims: self.victims(it),
-            reprieved: self.pod_keys(&it.reprieved),
-            lost_on: lost_on.map(criterion_name),
+        if !ran || self.cluster().nodes.is_empty() {
+            return Named::none();
         }
+        let view = *self;
+        Named(Rows::made(move || {
+            let mut said = Said::default();
+            let order = view.by_name(view.cluster().node_range().collect());
+            Box::new(order.into_iter().map(move |it| (view.node_name(it), said.of_node(&view, it))))
+        }))
     }
 
-    fn dry_run(&self, preemption: &Preemption) -> BTreeMap<String, Status> {
-        let words = self.words();
-        let row = |node, failure| (self.node_name(node).to_owned(), status_row(words.dry_run(failure, node)));
-        preemption.failures.iter().map(|(node, failure)| row(*node, failure)).collect()
+    /// Nodes in the order of their names.
+    fn by_name(&self, mut nodes: Vec<NodeId>) -> Vec<NodeId> {
+        if !nodes.is_sorted_by_key(|it| self.node_name(*it)) {
+            nodes.sort_by_key(|it| self.node_name(*it));
+        }
+        nodes
     }
 
-    fn nominated(&self, choice: &Choice) -> NominatedRow {
+    fn dry_run(&self, preemption: &'a Preemption) -> Named<'a, SharedStatus> {
+        let failures = &preemption.failures;
+        if failures.is_empty() {
+            return Named::none();
+        }
+        let view = *self;
+        Named(Rows::made(move || {
+            let mut said = Said::default();
+            let mut order: Vec<usize> = (0..failures.len()).collect();
+            order.sort_by_key(|at| view.node_name(failures[*at].0));
+            Box::new(order.into_iter().map(move |at| {
+                let (node, failure) = &failures[at];
+                (view.node_name(*node), said.of_dry_run(&view, failure, *node))
+            }))
+        }))
+    }
+
+    /// Whether the report names so many of the cluster's pods that all their keys are worth making.
+    fn names_most(&self, preemption: &Preemption) -> bool {
+        preemption.candidates.len() > self.cluster().nodes.len() / 8
+    }
+
+    fn nominated(&self, choice: &'a Choice) -> NominatedRow<'a> {
         let possible = choice.outcomes.iter().map(|it| PossibleRow {
-            node: self.node_name(it.node).to_owned(),
+            node: self.node_name(it.node),
             share: it.share,
             victims: it.variant.as_deref().map(|other| self.victims(other)),
             pdb_violations: it.variant.as_deref().map(|other| other.pdb_violations),
         });
         NominatedRow {
-            node: self.node_name(choice.node).to_owned(),
+            node: self.node_name(choice.node),
             one_of: choice.tied.iter().map(|it| self.node_name(*it).to_owned()).collect(),
             decided_by: choice.decided_by.map(criterion_name),
             outcomes: possible.collect(),
         }
     }
 
-    fn victims(&self, candidate: &Candidate) -> Vec<VictimRow> {
-        candidate.victims.iter().map(|it| self.victim(candidate.node, it)).collect()
-    }
-
-    fn victim(&self, node: NodeId, victim: &Victim) -> VictimRow {
-        let (first, group) = victim.pods.split_first().expect("a victim has at least one pod");
-        let pod = self.cluster().pod(*first);
-        let kept_out = victim.kept_out_by.as_ref().map(|it| self.words().status(it, node).reasons.join(", "));
-        VictimRow {
-            pod: self.cluster().pod_key(*first),
-            priority: pod.priority(),
-            start_time: pod.started.map(time_text),
-            owner: self.owner(*first),
-            pdbs: victim.pdbs.iter().map(|it| self.charge(it)).collect(),
-            kept_out_by: kept_out,
-            terminating: pod.deleted.is_some(),
-            equals: self.pod_keys(&victim.equals),
-            group: self.pod_keys(group),
-        }
+    fn victims(&self, candidate: &Candidate) -> Vec<VictimRow<'a>> {
+        Candidates { view: *self, most: false, said: Rc::default() }.victims(candidate)
     }
 
     /// `Kind/name` of a pod's controller.
@@ -337,6 +339,116 @@ impl<'a> View<'a> {
             object: gap.object.map(|it| self.cluster().text(it).to_owned()),
             effect: gap_text(gap.effect).to_owned(),
         }
+    }
+}
+
+/// Makes the rows of candidates.
+#[derive(Clone)]
+struct Candidates<'a> {
+    view: View<'a>,
+    /// Whether most pods of the cluster are named.
+    most: bool,
+    said: Rc<RefCell<Said>>,
+}
+
+impl<'a> Candidates<'a> {
+    fn all(self, preemption: &'a Preemption) -> Rows<'a, CandidateRow<'a>> {
+        let lost_on = |at: usize| preemption.choice.as_ref().and_then(|it| it.lost_on.get(at).copied().flatten());
+        Rows::of(&preemption.candidates, move |at, it| self.row(it, lost_on(at)))
+    }
+
+    fn row(&self, it: &Candidate, lost_on: Option<Criterion>) -> CandidateRow<'a> {
+        CandidateRow {
+            node: self.view.node_name(it.node),
+            pdb_violations: it.pdb_violations,
+            highest_victim_priority: it.score.highest_priority,
+            priority_sum: it.score.priority_sum,
+            earliest_start_time: it.score.earliest_start.map(time_text),
+            victims: self.victims(it),
+            reprieved: it.reprieved.iter().map(|it| self.pod_key(*it)).collect(),
+            lost_on: lost_on.map(criterion_name),
+        }
+    }
+
+    fn victims(&self, candidate: &Candidate) -> Vec<VictimRow<'a>> {
+        candidate.victims.iter().map(|it| self.victim(candidate.node, it)).collect()
+    }
+
+    fn victim(&self, node: NodeId, victim: &Victim) -> VictimRow<'a> {
+        let view = &self.view;
+        let (first, group) = victim.pods.split_first().expect("a victim has at least one pod");
+        let pod = view.cluster().pod(*first);
+        let reasons = |it| self.said.borrow_mut().reasons(view, it, node);
+        VictimRow {
+            pod: self.pod_key(*first),
+            priority: pod.priority(),
+            start_time: pod.started.map(time_text),
+            owner: view.owner(*first),
+            pdbs: victim.pdbs.iter().map(|it| view.charge(it)).collect(),
+            kept_out_by: victim.kept_out_by.as_ref().map(reasons),
+            terminating: pod.deleted.is_some(),
+            equals: view.pod_keys(&victim.equals),
+            group: view.pod_keys(group),
+        }
+    }
+
+    fn pod_key(&self, pod: PodId) -> Cow<'a, str> {
+        match self.most {
+            true => Cow::Borrowed(self.view.cluster().pod_key_text(pod)),
+            false => Cow::Owned(self.view.cluster().pod_key(pod)),
+        }
+    }
+}
+
+/// Statuses that were put into words before: thousands of nodes say the same few things.
+#[derive(Default)]
+struct Said {
+    rows: Vec<(NodeStatus, SharedStatus)>,
+    reasons: Vec<(NodeStatus, Rc<str>)>,
+}
+
+impl Said {
+    /// How many are looked through before the words are made anew.
+    const MOST: usize = 16;
+
+    fn of_node(&mut self, view: &View<'_>, node: NodeId) -> SharedStatus {
+        match view.outcome.nodes.get(node.index()) {
+            Some(Some(status)) => self.row(view, status, node),
+            Some(None) | None => SharedStatus(Rc::new(status_row(view.words().node(node)))),
+        }
+    }
+
+    fn of_dry_run(&mut self, view: &View<'_>, failure: &DryRunFailure, node: NodeId) -> SharedStatus {
+        let untold = view.cycle.snapshot.behavior.texts.no_victims == NoVictimsText::Untold;
+        match failure {
+            DryRunFailure::Rejected(status) if !untold => self.row(view, status, node),
+            _ => SharedStatus(Rc::new(status_row(view.words().dry_run(failure, node)))),
+        }
+    }
+
+    fn row(&mut self, view: &View<'_>, status: &NodeStatus, node: NodeId) -> SharedStatus {
+        let make = || SharedStatus(Rc::new(status_row(view.words().status(status, node))));
+        Self::find(&mut self.rows, status, make)
+    }
+
+    fn reasons(&mut self, view: &View<'_>, status: &NodeStatus, node: NodeId) -> Rc<str> {
+        let make = || view.words().status(status, node).reasons.join(", ").into();
+        Self::find(&mut self.reasons, status, make)
+    }
+
+    fn find<Words: Clone>(
+        known: &mut Vec<(NodeStatus, Words)>,
+        status: &NodeStatus,
+        make: impl Fn() -> Words,
+    ) -> Words {
+        if let Some((_, words)) = known.iter().find(|it| it.0 == *status) {
+            return words.clone();
+        }
+        let words = make();
+        if known.len() < Self::MOST && !wording::names_its_node(status) {
+            known.push((status.clone(), words.clone()));
+        }
+        words
     }
 }
 
@@ -411,6 +523,64 @@ pub fn system_time_text(time: SystemTime) -> String {
 
 /// A time as Kubernetes writes it: UTC, to the second, or finer where the time is.
 pub fn time_text(time: Time) -> String {
+    if let Some(text) = whole_second(time) {
+        return text;
+    }
     let exact = jiff::Timestamp::from_nanosecond(i128::from(time.0)).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     exact.to_string()
+}
+
+/// The text of a whole second of the years 1000 to 9999; reports about large clusters have many.
+fn whole_second(time: Time) -> Option<String> {
+    if time.subsecond_nanos() != 0 {
+        return None;
+    }
+    let (days, second) = (time.seconds().div_euclid(86_400), time.seconds().rem_euclid(86_400));
+    // Years that begin in March, in cycles of 400 years, which have 146,097 days.
+    let shifted = days + 719_468;
+    let (cycle, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, year) = if month < 10 { (month + 3, year) } else { (month - 9, year + 1) };
+    let year = year + 400 * cycle;
+    if !(1_000..10_000).contains(&year) {
+        return None;
+    }
+    let mut text = *b"0000-00-00T00:00:00Z";
+    let mut put = |at: usize, number: i64| {
+        for (digit, place) in [(number / 10, at), (number % 10, at + 1)] {
+            text[place] += u8::try_from(digit).unwrap_or(0);
+        }
+    };
+    put(0, year / 100);
+    put(2, year % 100);
+    put(5, month);
+    put(8, day);
+    put(11, second / 3_600);
+    put(14, second / 60 % 60);
+    put(17, second % 60);
+    std::str::from_utf8(&text).ok().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_second_is_written_as_any_time_is() {
+        let exact = |time: Time| jiff::Timestamp::from_nanosecond(i128::from(time.0)).unwrap().to_string();
+        let mut seconds: Vec<i64> = (-9_223_372_036..9_223_372_036).step_by(7_777_777).collect();
+        for year_end in [951_782_399, 1_582_934_400, 4_107_542_400, 1_709_164_800, 0] {
+            seconds.extend((-2..=2).map(|day| year_end + day * 86_400));
+            seconds.extend((-2..=2).map(|second| year_end + second));
+        }
+        for second in seconds {
+            let time = Time(second * 1_000_000_000);
+            assert_eq!(time_text(time), exact(time));
+            assert!(whole_second(time).is_some());
+        }
+        assert_eq!(time_text(Time(1)), exact(Time(1)));
+    }
 }

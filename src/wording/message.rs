@@ -1,10 +1,12 @@
 //! The FailedScheduling text. Upstream: `types.go` FitError, `preemption.go`, `schedule_one.go`.
 
 use super::reasons::state_missing;
-use super::{StatusWords, Words};
+use super::{StatusWords, Words, names_its_node};
 use crate::engine::framework::{NodeStatus, Rejection, Verdict};
 use crate::engine::outcome::{Disposition, DryRunFailure, DynamicResourcesPostFilter, Eligibility, Gated, Preemption};
-use crate::kube::behavior::{EmptyHistogramText, NarrowedOut, NominationText, PostFilterText, PreFilterText};
+use crate::kube::behavior::{
+    EmptyHistogramText, NarrowedOut, NoVictimsText, NominationText, PostFilterText, PreFilterText,
+};
 use crate::model::id::NodeId;
 use std::collections::BTreeMap;
 
@@ -93,12 +95,12 @@ impl Words<'_> {
                 PreFilterText::CountedPerNode => count(&mut counts, reasons, all),
             }
         } else {
-            for node in self.cluster().node_range() {
-                if let Some(Some(status)) = self.outcome.nodes.get(node.index())
-                    && self.is_counted(status)
-                {
-                    count(&mut counts, self.status(status, node).reasons, 1);
-                }
+            let told = self
+                .cluster()
+                .node_range()
+                .filter_map(|node| Some((node, self.outcome.nodes.get(node.index())?.as_ref()?)));
+            for (node, status, nodes) in alike(told.filter(|(_, status)| self.is_counted(status))) {
+                count(&mut counts, self.status(status, node).reasons, nodes);
             }
         }
         self.none_available(&counts)
@@ -148,8 +150,17 @@ impl Words<'_> {
             return PreemptionText::Alone(Some(format!("preemption: {error}")));
         }
         let mut counts = BTreeMap::new();
+        let mut rejected: Vec<(NodeId, &NodeStatus)> = Vec::new();
         for (node, failure) in &preemption.failures {
-            count(&mut counts, self.dry_run(failure, *node).reasons, 1);
+            match failure {
+                DryRunFailure::Rejected(status) if self.behavior().texts.no_victims != NoVictimsText::Untold => {
+                    rejected.push((*node, status));
+                }
+                _ => count(&mut counts, self.dry_run(failure, *node).reasons, 1),
+            }
+        }
+        for (node, status, nodes) in alike(rejected.into_iter()) {
+            count(&mut counts, self.status(status, node).reasons, nodes);
         }
         let others = self.cluster().nodes.len().saturating_sub(preemption.potential.len());
         if others > 0 {
@@ -161,7 +172,9 @@ impl Words<'_> {
     /// The errors of the dry run, each once. Upstream: `utilerrors.Aggregate`.
     fn dry_run_errors(&self, preemption: &Preemption) -> Option<String> {
         let mut errors: Vec<String> = Vec::new();
-        for (node, failure) in &preemption.failures {
+        // What rejects is no error.
+        let rejected = |failure: &DryRunFailure| matches!(failure, DryRunFailure::Rejected(status) if matches!(status.verdict, Verdict::Rejects(..)));
+        for (node, failure) in preemption.failures.iter().filter(|(_, failure)| !rejected(failure)) {
             let StatusWords { code, reasons, .. } = self.dry_run(failure, *node);
             for reason in reasons {
                 if code == "Error" && !errors.contains(&reason) {
@@ -208,6 +221,21 @@ fn ineligible(eligibility: Eligibility) -> Option<&'static str> {
         Eligibility::PolicyNever => Some("not eligible due to preemptionPolicy=Never."),
         Eligibility::TerminatingPod { .. } => Some("not eligible due to a terminating pod on the nominated node."),
     }
+}
+
+/// Statuses that many nodes have, each with the first of them and how many they are. Statuses that speak of their node stay
+/// by themselves, and so do those past the first few kinds.
+fn alike<'o>(statuses: impl Iterator<Item = (NodeId, &'o NodeStatus)>) -> Vec<(NodeId, &'o NodeStatus, usize)> {
+    const KINDS: usize = 16;
+    let mut all: Vec<(NodeId, &NodeStatus, usize)> = Vec::new();
+    for (node, status) in statuses {
+        let alone = names_its_node(status);
+        match all.iter_mut().take(KINDS).find(|it| !alone && it.1 == status) {
+            Some(known) => known.2 += 1,
+            None => all.push((node, status, 1)),
+        }
+    }
+    all
 }
 
 fn count(counts: &mut BTreeMap<String, usize>, reasons: Vec<String>, nodes: usize) {

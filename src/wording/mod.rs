@@ -143,6 +143,15 @@ impl<'a> Words<'a> {
     }
 }
 
+/// Whether a verdict's words are another for each node: a taint is told by its key and value.
+pub fn names_its_node(status: &NodeStatus) -> bool {
+    let taint = |it: &Rejection| matches!(it, Rejection::UntoleratedTaint { .. });
+    match &status.verdict {
+        Verdict::Rejects(first, _) => taint(first) || status.more.iter().any(taint),
+        Verdict::Fits | Verdict::Faults(_) => false,
+    }
+}
+
 /// Upstream's name of a code.
 pub fn code_name(code: Code) -> &'static str {
     match code {

@@ -7,11 +7,11 @@
 
 use super::super::chain::{CycleFilters, Phase};
 use super::super::framework::{GapSet, NodeStatus, PodCycle};
-use super::super::node_view::{NodeView, Spare};
+use super::super::node_view::{NodeView, Seat, Spare};
 use super::super::nominated;
 use super::super::outcome::{Candidate, DryRunFailure, Score, Victim};
 use super::importance::{self, Importance};
-use super::lineup::{self, Lineup, Turn};
+use super::lineup::{self, Lineup};
 use super::pdb::Rank;
 use crate::kube::behavior::{NoLowerPriority, NoVictimNeeded, VictimOrder};
 use crate::model::id::{NodeId, PodId};
@@ -142,12 +142,12 @@ impl<'r> DryRuns<'r> {
         let mut reprieved = Vec::with_capacity(lineup.turns.len());
         scratch.evicted.clear();
         for turn in &lineup.turns {
-            room.put_back(turn)?;
+            room.put_back(&turn.seat)?;
             let status = nominated::judge_again(&self.cycle, room.filters.get(), &room.view);
             if status.fits() {
-                reprieved.push(turn.pod);
+                reprieved.push(turn.seat.pod);
             } else {
-                room.take_off(turn.pod, turn.position)?;
+                room.take_off(&turn.seat)?;
                 scratch.evicted.push((turn.victim as usize, status));
             }
         }
@@ -238,30 +238,30 @@ impl Room<'_> {
     /// Takes off all potential victims: one after the other, in the order of the node, where hooks look on.
     fn empty(&mut self, lineup: &Lineup) -> Result<(), DryRunFailure> {
         if let Filters::Shared(_) = self.filters {
-            self.view.take_off_all(lineup.turns.iter().map(|turn| (turn.pod, turn.position)), &lineup.ask);
+            self.view.take_off_all(lineup.turns.iter().map(|turn| &turn.seat), &lineup.ask);
             return Ok(());
         }
-        let mut turns: Vec<&Turn> = lineup.turns.iter().collect();
-        turns.sort_unstable_by_key(|turn| turn.position);
-        turns.into_iter().try_for_each(|turn| self.take_off(turn.pod, turn.position))
+        let mut seats: Vec<&Seat> = lineup.turns.iter().map(|turn| &turn.seat).collect();
+        seats.sort_unstable_by_key(|seat| seat.position);
+        seats.into_iter().try_for_each(|seat| self.take_off(seat))
     }
 
-    fn put_back(&mut self, turn: &Turn) -> Result<(), DryRunFailure> {
-        self.view.put_back(turn.pod, turn.position);
+    fn put_back(&mut self, seat: &Seat) -> Result<(), DryRunFailure> {
+        self.view.put_back(seat);
         match &mut self.filters {
             Filters::Shared(_) => Ok(()),
             Filters::Own(filters) => {
-                filters.add_pod(turn.pod, &self.view).map_err(|failed| DryRunFailure::UnpreparedHook(failed.0))
+                filters.add_pod(seat.pod, &self.view).map_err(|failed| DryRunFailure::UnpreparedHook(failed.0))
             }
         }
     }
 
-    fn take_off(&mut self, pod: PodId, position: u32) -> Result<(), DryRunFailure> {
-        self.view.take_off(pod, position);
+    fn take_off(&mut self, seat: &Seat) -> Result<(), DryRunFailure> {
+        self.view.take_off(seat);
         match &mut self.filters {
             Filters::Shared(_) => Ok(()),
             Filters::Own(filters) => {
-                filters.remove_pod(pod, &self.view).map_err(|failed| DryRunFailure::UnpreparedHook(failed.0))
+                filters.remove_pod(seat.pod, &self.view).map_err(|failed| DryRunFailure::UnpreparedHook(failed.0))
             }
         }
     }

@@ -1,10 +1,11 @@
 //! The pods of a node that a preemptor may take off, in the order of a dry run: worked out once for all preemptors of the
 //! same reach.
 
+use super::super::node_view::Seat;
 use super::super::snapshot::Snapshot;
 use super::importance::{self, Importance};
 use super::pdb::{Budgets, Charges, Rank};
-use crate::model::id::{NodeId, PdbId, PodId};
+use crate::model::id::{NodeId, PdbId};
 use crate::model::resources::Resources;
 use crate::model::time::Time;
 use std::borrow::Cow;
@@ -35,10 +36,8 @@ pub(crate) struct Lineup {
 /// One pod that is put back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
-    /// The pod.
-    pub(crate) pod: PodId,
-    /// Position among the pods of its node.
-    pub(crate) position: u32,
+    /// Where it stands.
+    pub(crate) seat: Seat,
     /// Position among the victims.
     pub(crate) victim: u32,
 }
@@ -52,7 +51,7 @@ impl Lineup {
         let turn = |at: usize| {
             let victim = &victims[at];
             let place = u32::try_from(at).expect("fewer victims than ids");
-            Turn { pod: victim.pod, position: victim.position, victim: place }
+            Turn { seat: Seat::of(snapshot, victim.pod, victim.position), victim: place }
         };
         let violating = (0..victims.len()).filter(|at| charges.violates(*at));
         let others = (0..victims.len()).filter(|at| !charges.violates(*at));
