@@ -149,11 +149,24 @@ codes! {
     MixedAges = "PA0216", Warning, "parts of different ages",
         changes: "a pod that has gone since still takes room, and a node that has come since is empty",
         remedy: "take all kinds at one time, best with `preempt-audit capture`";
+    /// The dump holds pods of some namespaces only: owners or budgets of others say that they have pods, or its layout or
+    /// its nodes show it.
+    PartialNamespaces = "PA0217", Warning, "pods of some namespaces only",
+        changes: "nodes look emptier than they are and victims are missing: answers are undetermined",
+        remedy: "add `kubectl get pods -A -o json`";
     /// A watch does not say when a change came: only times in the objects do. A change that left no time behind, between
     /// one before `--at` and one after it, is taken as if it came before.
     OpenChanges = "PA0218", Warning, "changes of unknown time",
         changes: "the answer may be that of a moment a little later",
         remedy: "ask for a moment when nothing moved";
+    /// Objects that an API server has stored come without `.status`, as some backup scripts write them.
+    StatusStripped = "PA0219", Warning, "status stripped",
+        changes: "finished pods count as running, nodes may have nothing to give: answers are undetermined",
+        remedy: "take the dump again and leave `.status` in";
+    /// The dump holds pods and no nodes.
+    NoNodes = "PA0220", Warning, "pods without nodes",
+        changes: "which pods are pending and may preempt can be told, not where and whom",
+        remedy: "add `kubectl get nodes -o json`";
     /// The scheduler would not start with this configuration, or the release does not read its version.
     RefusedConfig = "PA0301", Error, "scheduler configuration refused",
         changes: "there is no answer for that release",

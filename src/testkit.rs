@@ -50,7 +50,7 @@ pub(crate) fn cluster(text: &str) -> Cluster {
         if cluster.coverage_of(*kind) == CoverageState::Absent {
             cluster.coverage.retain(|it| it.kind != *kind);
             let state = CoverageState::Empty;
-            cluster.coverage.push(Coverage { kind: *kind, state, objects: 0, rejected: 0 });
+            cluster.coverage.push(Coverage { kind: *kind, state, objects: 0, rejected: 0, doubtful: false });
         }
     }
     cluster

@@ -26,7 +26,12 @@ impl Cluster<'_> {
     }
 
     fn nodes(&self) -> Vec<Value> {
-        self.nodes.iter().map(|it| self.object("Node", it, self.came)).collect()
+        let node = |name: &&str| {
+            let mut node = self.object("Node", name, self.came);
+            node["status"] = json!({"allocatable": {"cpu": "4", "pods": "110"}});
+            node
+        };
+        self.nodes.iter().map(node).collect()
     }
 
     fn pods(&self) -> Vec<Value> {

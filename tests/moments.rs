@@ -147,7 +147,11 @@ fn states() -> [Vec<Value>; 2] {
         pod["status"] = json!({"phase": if started.is_some() { "Running" } else { "Pending" }, "startTime": started});
         pod
     };
-    let node = |name: &str| object("Node", "", name, 10, "2026-03-01T08:00:00Z");
+    let node = |name: &str| {
+        let mut node = object("Node", "", name, 10, "2026-03-01T08:00:00Z");
+        node["status"] = json!({"allocatable": {"cpu": "4", "pods": "110"}});
+        node
+    };
     let namespace = object("Namespace", "", "shop", 5, "2026-03-01T07:00:00Z");
     let first = [pod("gone", 20, Some("2026-03-01T09:00:00Z")), pod("moved", 21, None), pod("same", 19, None)];
     let second = [

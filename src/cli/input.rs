@@ -125,6 +125,7 @@ fn load(given: Given, wanted: &Wanted, digests: Digests, meter: &Meter) -> (Cont
     let (files, mut problems, seen) = FileTable::open_given(given, Limits::default(), digests, meter);
     let mut loaded = load::load_metered(&files, wanted, meter);
     problems.append(&mut loaded.problems);
+    problems.extend(load::without_nodes(&loaded.cluster));
     problems.extend(files.changed());
     let problems = problem::cap(problems);
     let schedulers = schedulers::schedulers(&files, &loaded.cluster);

@@ -33,7 +33,7 @@ records! {
     Origin { file, offset }
     Namespace { name, labels, present }
     SelectorOwner { namespace, name, kind, selector }
-    Coverage { kind, state, objects, rejected }
+    Coverage { kind, state, objects, rejected, doubtful }
     Held { kind, file, state, objects, rejected }
     ClusterPart { name, paths, objects }
     Moment { paths, time, objects, used }

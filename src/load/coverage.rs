@@ -137,7 +137,13 @@ impl Ledger {
     pub(super) fn coverage(&self) -> Vec<Coverage> {
         let of = |&kind: &Kind| {
             let account = self.of_kind(kind).fold(Account::default(), |all, (_, one)| all.with(one));
-            Coverage { kind, state: account.state(), objects: account.objects, rejected: account.rejected }
+            Coverage {
+                kind,
+                state: account.state(),
+                objects: account.objects,
+                rejected: account.rejected,
+                doubtful: false,
+            }
         };
         Kind::ALL.iter().map(of).collect()
     }

@@ -1,5 +1,6 @@
 //! Documents to facts, a batch at a time and batches in parallel: each batch has tables of its own.
 
+use super::doubts::Claims;
 use super::fault::Fault;
 use super::foreign::Stranger;
 use super::kind;
@@ -35,6 +36,8 @@ pub(super) struct Harvest {
     pub(super) strangers: Vec<(Origin, Stranger)>,
     /// What captures wrote beside their dumps.
     pub(super) manifests: Vec<(FileId, Manifest)>,
+    /// Pods that their owners and budgets say there are.
+    pub(super) claims: Claims,
     /// Kinds that stand in lists which do not hold all there is.
     pub(super) unfinished: BTreeSet<(FileId, u32, Kind)>,
 }
@@ -249,12 +252,17 @@ impl Harvest {
             }
             object => object,
         };
-        let Object { namespace, name, version, uid, newest, fact, damage } = object?;
+        let Object { namespace, name, version, uid, newest, claims, fact, damage } = object?;
         self.newest = self.newest.max(newest);
         if let Some(fault) = damage {
             self.note(source, &fault, path, "");
         }
         let (kind, origin) = (source.kind, source.origin);
+        if let Some(namespace) = namespace.filter(|_| claims > 0 && !removed) {
+            let texts = &self.tables.symbols;
+            let (namespace, name) = (texts.text(namespace).to_owned(), texts.text(name));
+            self.claims.add(namespace, kind.name(), name, claims);
+        }
         self.entries.push(Entry { kind, namespace, name, version, uid, newest, origin, removed, fact });
         Ok(())
     }
@@ -279,6 +287,11 @@ impl Harvest {
         } else if manifest::is_one(api_version, kind) {
             self.manifests.extend(manifest::read(json).map(|manifest| (origin.file, manifest)));
         } else {
+            if matches!(kind, "Deployment" | "DaemonSet")
+                && (api_version.starts_with("apps/") || api_version.is_empty())
+            {
+                self.claims.add_owner(kind, json);
+            }
             self.strangers.extend(Stranger::of(api_version, kind, json).map(|stranger| (origin, stranger)));
             *self.skipped.entry(spelling.label()).or_default() += 1;
         }

@@ -10,6 +10,7 @@ mod affinity;
 mod assemble;
 mod clusters;
 mod coverage;
+mod doubts;
 mod fault;
 mod folders;
 mod foreign;
@@ -51,6 +52,8 @@ use crate::source::split::{self, Document, MAX_OBJECTS, NotItems, Room, Split};
 pub use clusters::ClusterPart;
 pub use coverage::Held;
 use coverage::Ledger;
+use doubts::Traces;
+pub use doubts::without_nodes;
 use foreign::Strangers;
 use harvest::{Batch, Harvest};
 use moments::Choice;
@@ -180,10 +183,12 @@ fn load_part(files: &FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> Loa
             strangers.add(at, &file.path, foreign.offset, foreign.spelling.into());
         }
     }
+    let traces = Traces::take(&mut harvests);
     let (cluster, copies) = merge::merge(files, harvests, &mut ledger, cut.stretch);
     loaded.cluster = cluster;
     loaded.cluster.as_of = as_of.or(taken).or(loaded.cluster.as_of);
     loaded.cluster.coverage = ledger.coverage();
+    problems.extend(doubts::doubts(&mut loaded.cluster, &traces, files));
     loaded.held = ledger.held();
     problems.extend(copies);
     problems.extend(strangers.problems(|kind| ledger.holds(kind)));

@@ -49,6 +49,8 @@ pub(super) struct Object {
     pub(super) uid: Option<Symbol>,
     /// The newest time it carries.
     pub(super) newest: Option<Time>,
+    /// How many pods of its namespace it says there are.
+    pub(super) claims: u64,
     pub(super) fact: Fact,
     /// A part of it that could not be read.
     pub(super) damage: Option<Fault>,
@@ -173,7 +175,12 @@ fn read_parts(source: Source<'_>, tables: &mut Tables) -> Result<Object, Fault> 
         | Kind::StorageClass
         | Kind::CsiStorageCapacity => Fact::Counted,
     };
-    Ok(Object { damage, ..head.object(fact, metadata.and_then(Meta::newest)) })
+    let claims = match &fact {
+        Fact::Pdb(pdb) => pdb.health.map_or(0, |health| u64::try_from(health.current).unwrap_or(0)),
+        Fact::Owner(_) => objects::replicas(&parts, json),
+        _ => 0,
+    };
+    Ok(Object { claims, damage, ..head.object(fact, metadata.and_then(Meta::newest)) })
 }
 
 /// What identifies an object.
@@ -200,7 +207,7 @@ impl Head {
 
     fn object(self, fact: Fact, newest: Option<Time>) -> Object {
         let Head { namespace, name, version, uid } = self;
-        Object { namespace, name, version, uid, newest, fact, damage: None }
+        Object { namespace, name, version, uid, newest, claims: 0, fact, damage: None }
     }
 }
 

@@ -127,6 +127,32 @@ impl RawPriorityClass<'_> {
     }
 }
 
+/// `status` of owners of pods: how many there are.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawReplicas {
+    #[serde(default)]
+    replicas: Option<Int>,
+    /// A DaemonSet's.
+    #[serde(default)]
+    current_number_scheduled: Option<Int>,
+}
+
+/// How many pods an owner says it has.
+pub(super) fn replicas(parts: &Parts<'_>, json: &[u8]) -> u64 {
+    let status: Option<RawReplicas> = parts.status(json).ok().flatten();
+    let count = status.and_then(|status| status.replicas.or(status.current_number_scheduled));
+    count.and_then(|count| u64::try_from(count.0).ok()).unwrap_or(0)
+}
+
+/// Namespace, name and number of pods of an owner.
+pub(super) fn owner(json: &[u8]) -> Option<(String, String, u64)> {
+    let parts: Parts<'_> = serde_json::from_slice(json).ok()?;
+    let metadata = parts.metadata.as_ref()?;
+    let name = filled(metadata.name.as_ref())?.to_owned();
+    Some((metadata.namespace().to_owned(), name, replicas(&parts, json)))
+}
+
 #[derive(Default, Deserialize)]
 struct RawMapSelector<'a> {
     #[serde(borrow, default)]

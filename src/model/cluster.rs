@@ -229,6 +229,8 @@ pub struct Coverage {
     pub objects: u64,
     /// How many objects were damaged and left out.
     pub rejected: u64,
+    /// Other objects show that those of the kind are not all there are, or that parts were taken out of them.
+    pub doubtful: bool,
 }
 
 impl Coverage {
@@ -236,7 +238,7 @@ impl Coverage {
     pub const fn has_hole(&self) -> bool {
         match self.state {
             CoverageState::Absent | CoverageState::Truncated | CoverageState::Rejected => true,
-            CoverageState::Present | CoverageState::Empty => self.rejected > 0,
+            CoverageState::Present | CoverageState::Empty => self.rejected > 0 || self.doubtful,
         }
     }
 }

@@ -63,6 +63,9 @@ pub fn changes(coverage: &Coverage) -> String {
     let without = match coverage.state {
         CoverageState::Absent => format!("without {kinds}"),
         CoverageState::Truncated => format!("without the {kinds} that the list does not reach"),
+        CoverageState::Present | CoverageState::Empty if coverage.rejected == 0 => {
+            format!("without {kinds} that other objects tell of, or parts of them")
+        }
         CoverageState::Rejected | CoverageState::Present | CoverageState::Empty => {
             format!("without the {} damaged {kinds}", coverage.rejected)
         }
