@@ -50,14 +50,14 @@ fn ask(dump: &Path, index: Option<&Path>) -> Asked {
     let line: serde_json::Value =
         serde_json::from_slice(all.split(|byte| *byte == b'\n').next().unwrap_or_default()).expect("a line of JSON");
     let pod = line["pod"].as_str().expect("the dump has a pending pod").to_owned();
-    let answer = explain(dump, index, &["-o", "json", "--pod", &pod]);
+    let answer = explain(dump, index, &["--pod", &pod]);
     Asked { pod, answer }
 }
 
 impl Asked {
     fn time(&self, dump: &Path, index: Option<&Path>) -> Duration {
         let begin = Instant::now();
-        let answer = explain(dump, index, &["-o", "json", "--pod", &self.pod]);
+        let answer = explain(dump, index, &["--pod", &self.pod]);
         let took = begin.elapsed();
         assert!(answer == self.answer, "the answer is another");
         took

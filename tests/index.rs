@@ -238,6 +238,11 @@ fn a_damaged_or_exposed_index_is_made_anew() {
         assert!(err(&output).contains(told), "{}", err(&output));
         assert!(is_hit(&index, &["fixtures/fits"]));
     }
+    // More than any index holds, most of it holes.
+    File::options().write(true).open(&index).unwrap().set_len(9 << 30).unwrap();
+    let output = ask(&index, &["fixtures/fits"]);
+    assert_eq!(output.stdout, plain);
+    assert!(err(&output).contains("cannot be read"), "{}", err(&output));
     fs::set_permissions(&index, fs::Permissions::from_mode(0o666)).unwrap();
     let output = ask(&index, &["fixtures/fits"]);
     assert!(err(&output).contains("may have been written by others"), "{}", err(&output));

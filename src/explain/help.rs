@@ -171,7 +171,7 @@ fn apply(pod: &mut Pod, change: Change, asked: &Resources) {
             });
             spec.tolerations = tolerations.into();
         }
-        Change::AsksFor(resource, amount) => *pod.requests = requests_of(asked, resource, amount),
+        Change::AsksFor(resource, amount) => pod.requests = Arc::new(requests_of(asked, resource, amount)),
     }
 }
 

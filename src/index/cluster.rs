@@ -177,14 +177,19 @@ impl<'c> Shared<'c> {
 /// What pods share, by number.
 struct Tables {
     specs: Vec<Arc<PodSpec>>,
-    requests: Vec<RequestParts>,
+    requests: Vec<Arc<RequestParts>>,
     messages: Vec<Arc<str>>,
 }
 
 impl Tables {
     fn take(from: &mut In<'_>) -> Result<Self, Damaged> {
         let specs: Vec<PodSpec> = from.take()?;
-        Ok(Tables { specs: specs.into_iter().map(Arc::new).collect(), requests: from.take()?, messages: from.take()? })
+        let requests: Vec<RequestParts> = from.take()?;
+        Ok(Tables {
+            specs: specs.into_iter().map(Arc::new).collect(),
+            requests: requests.into_iter().map(Arc::new).collect(),
+            messages: from.take()?,
+        })
     }
 }
 
@@ -302,7 +307,7 @@ fn take_pod(from: &mut In<'_>, tables: &Tables) -> Result<Pod, Damaged> {
         started,
         disruption,
         owner,
-        requests: Box::new(tables.requests.get(requests as usize).ok_or(Damaged)?.clone()),
+        requests: Arc::clone(tables.requests.get(requests as usize).ok_or(Damaged)?),
         spec: Arc::clone(tables.specs.get(spec as usize).ok_or(Damaged)?),
         mirror,
         status_missing,

@@ -27,6 +27,8 @@ const MAGIC: &[u8; 20] = b"preempt-audit index\n";
 const FORMAT: u32 = 1;
 /// Bytes of the digest at the end.
 const DIGEST: usize = 32;
+/// A larger file is no index: as many objects as are read at all take less.
+const MAX_BYTES: u64 = 8 << 30;
 /// Facts, and the sections of the cluster.
 const SECTIONS: usize = cluster::SECTIONS + 1;
 
@@ -166,7 +168,8 @@ pub fn read(path: &Path, question: &Question, given: &Given) -> Result<Hit, Miss
 }
 
 fn open(path: &Path) -> io::Result<Bytes> {
-    if !path.metadata()?.is_file() {
+    let metadata = path.metadata()?;
+    if !metadata.is_file() || metadata.len() > MAX_BYTES {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     given::mapped(path)

@@ -335,7 +335,7 @@ impl RawPod<'_> {
                 name: tables.or_empty(owner.name.as_ref()),
                 uid: tables.filled(owner.uid.as_ref()),
             }),
-            requests: Box::new(resources::parts(spec, status, Defaults::of(metadata), tables)),
+            requests: Arc::new(resources::parts(spec, status, Defaults::of(metadata), tables)),
             spec: Arc::clone(&tables.specs[shared_id as usize]),
             mirror: metadata.annotation("kubernetes.io/config.mirror").is_some(),
             status_missing: status.is_none(),

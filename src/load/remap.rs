@@ -181,7 +181,7 @@ impl Remap<'_, '_> {
             self.symbol(&mut owner.name);
             self.optional(&mut owner.uid);
         }
-        self.requests(&mut pod.requests);
+        self.requests(Arc::make_mut(&mut pod.requests));
         let (number, shared) = self.spec(spec as usize);
         pod.spec = shared;
         number

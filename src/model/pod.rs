@@ -44,8 +44,8 @@ pub struct Pod {
     pub disruption: Disruption,
     /// The controller among `metadata.ownerReferences`.
     pub owner: Option<Owner>,
-    /// What the containers ask for.
-    pub requests: Box<RequestParts>,
+    /// What the containers ask for; shared among pods that ask for the same where it was seen to pay.
+    pub requests: Arc<RequestParts>,
     /// What pods of one template share.
     pub spec: Arc<PodSpec>,
     /// `metadata.annotations` has `kubernetes.io/config.mirror`: a static pod's mirror.
