@@ -327,3 +327,23 @@ fn what_is_no_dump_is_refused_by_name() {
         assert!(problem.help.is_some(), "{problem:?}");
     }
 }
+
+#[test]
+fn folders_name_the_namespaces_that_objects_do_not() {
+    let pod = |name: &str| {
+        serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {"containers": [{"name": "c"}], "topologySpreadConstraints": null},
+            "status": {"by": {"namespace": "other"}}})
+        .to_string()
+        .into_bytes()
+    };
+    for (path, want) in [
+        ("b/cluster-resources/pods/shop.json", "shop/web"),
+        ("must-gather.local.1/x/namespaces/shop/core/pods.json", "shop/web"),
+        ("shop/pods.json", "default/web"),
+    ] {
+        let (loaded, _) = read(&[(path.to_owned(), pod("web"))]);
+        let keys: Vec<String> = loaded.cluster.pod_range().map(|it| loaded.cluster.pod_key(it)).collect();
+        assert_eq!(keys, [want], "{path}");
+    }
+}

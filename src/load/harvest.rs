@@ -3,6 +3,7 @@
 use super::doubts::Claims;
 use super::fault::Fault;
 use super::foreign::Stranger;
+use super::hints;
 use super::kind;
 use super::manifest::{self, Manifest};
 use super::object::{self, Fact, Object, Refusal, Source};
@@ -241,7 +242,12 @@ impl Harvest {
     }
 
     fn read(&mut self, source: Source<'_>, removed: bool, path: &str) -> Result<(), Refusal> {
-        let object = match object::read(source, &mut self.tables) {
+        let named = hints::filled_in(source.kind, source.json, path);
+        let read = match &named {
+            Some(named) => object::read(Source { json: named.as_bytes(), ..source }, &mut self.tables),
+            None => object::read(source, &mut self.tables),
+        };
+        let object = match read {
             Err(Refusal::Damaged(fault)) if fault.is_duplicate_key() => {
                 // JSON allows a key twice, and whoever reads it takes the last.
                 let Ok(value) = serde_json::from_slice::<serde_json::Value>(source.json) else {

@@ -16,6 +16,7 @@ mod folders;
 mod foreign;
 mod groups;
 mod harvest;
+mod hints;
 mod json;
 mod kind;
 mod manifest;
