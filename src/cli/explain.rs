@@ -225,6 +225,11 @@ impl<'a> Run<'a> {
         write_json(&report, io)
     }
 
+    /// Pods that are answered together: enough for every processor. Fewer leave their memory warm for the next.
+    fn batch(&self) -> usize {
+        self.pool.install_or_here(rayon::current_num_threads).clamp(2, BATCH)
+    }
+
     fn report<'r>(&'r self, answer: &'r Answer<'_>) -> PodReport<'r> {
         match &answer.outcome {
             Some(outcome) => {
@@ -260,7 +265,7 @@ impl<'a> Run<'a> {
             let mut rows: Vec<TableRow> = Vec::new();
             // Nothing is printed before all is answered, so that a terminal can show both.
             let progress = io.stdout_is_terminal.then(|| Progress::of(&self.meter, io));
-            for batch in targets.chunks(BATCH) {
+            for batch in targets.chunks(self.batch()) {
                 let answers = self.answers(batch);
                 let outcomes = answers.iter().filter_map(|it| it.outcome.as_ref());
                 rows.extend(outcomes.map(|it| summary::line(&self.desk.view(it))));
@@ -268,7 +273,7 @@ impl<'a> Run<'a> {
             drop(progress);
             summary::overview(&mut page, rows);
         } else {
-            for batch in targets.chunks(BATCH) {
+            for batch in targets.chunks(self.batch()) {
                 for answer in &self.answers(batch) {
                     self.tell(&mut page, answer, detail);
                     io.print(&page.take())?;
@@ -311,7 +316,7 @@ struct Streamed<'r, 'a> {
 impl Serialize for Streamed<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.targets.len()))?;
-        for batch in self.targets.chunks(BATCH) {
+        for batch in self.targets.chunks(self.run.batch()) {
             for answer in &self.run.answers(batch) {
                 list.serialize_element(&self.run.report(answer))?;
             }
