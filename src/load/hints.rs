@@ -31,7 +31,8 @@ fn is_name(text: &str) -> bool {
 
 /// The object with the namespace that its path says, if it needs one and names none.
 pub(super) fn filled_in(kind: Kind, json: &[u8], path: &str) -> Option<String> {
-    if !kind.is_namespaced() || !path.contains(is_border) {
+    let may_say = || ["namespace", "resources"].iter().any(|it| path.contains(it));
+    if !kind.is_namespaced() || !may_say() {
         return None;
     }
     let namespace = namespace_of(path)?;
