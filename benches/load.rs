@@ -49,7 +49,31 @@ fn main() {
     println!("ratio:          {:.2} wall, {:.2} cpu", ratio(load.0, skim.0), ratio(load.1, skim.1));
     println!("explain one pod: {:.3} s wall, {:.3} s cpu", explain.0.as_secs_f64(), explain.1.as_secs_f64());
     println!("ratio:          {:.2} wall, {:.2} cpu", ratio(explain.0, skim.0), ratio(explain.1, skim.1));
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().map(|pool| {
+        let runs: Vec<_> = (0..3).map(|_| time(|| pool.install(|| drop(load::load(&files))))).collect();
+        best(&runs)
+    });
+    if let Ok(alone) = alone {
+        let threads = rayon::current_num_threads();
+        println!("one thread:     {:.3} s wall, {:.2} of {threads}", alone.0.as_secs_f64(), ratio(alone.0, load.0));
+    }
+    if let Some(half) = half(&files) {
+        let skims: Vec<_> = (0..3).map(|_| time(|| self::skim(&half))).collect();
+        let loads: Vec<_> = (0..3).map(|_| time(|| drop(load::load(&half)))).collect();
+        let (skim_of_half, load_of_half) = (best(&skims), best(&loads));
+        println!(
+            "half of it:     {:.3} s wall, {:.2} of the whole; skim {:.2} of the whole",
+            load_of_half.0.as_secs_f64(),
+            ratio(load_of_half.0, load.0),
+            ratio(skim_of_half.0, skim.0)
+        );
+    }
+    let faults = page_faults();
     let peak = watched(|| explain_one(&files));
+    let faults = page_faults().zip(faults).map(|(after, before)| (after.0 - before.0, after.1 - before.1));
+    if let Some((minor, major)) = faults {
+        println!("pages: {minor} brought in from memory, {major} from disk");
+    }
     match before.zip(peak) {
         Some((before, peak)) => println!("private memory: {:.0} MB at most, {:.0} MB before", mb(peak), mb(before)),
         None => println!("private memory: not known on this system"),
@@ -106,6 +130,23 @@ fn cpu_time() -> Duration {
     let fields: Vec<&str> = stat.rsplit_once(") ").map_or("", |it| it.1).split(' ').collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
     Duration::from_millis((ticks(11) + ticks(12)) * 10)
+}
+
+/// Faults of pages since the process began: of those in memory, of those on disk.
+fn page_faults() -> Option<(u64, u64)> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    Some((fields.get(7)?.parse().ok()?, fields.get(9)?.parse().ok()?))
+}
+
+/// The first half of a long list's items, as a list; `None` if the first file is not indented as kubectl does it.
+fn half(files: &FileTable) -> Option<FileTable> {
+    const END: &[u8] = b"\n        }";
+    let bytes: &[u8] = &files.files.first()?.bytes;
+    let end =
+        bytes[..bytes.len() / 2].windows(END.len() + 2).rposition(|it| it.starts_with(END) && it.ends_with(b",\n"))?;
+    let list = [&bytes[..end + END.len()], b"\n    ],\n    \"kind\": \"List\"\n}\n"].concat();
+    Some(FileTable::from_bytes(vec![("half.json".to_owned(), list)]))
 }
 
 fn status_bytes(key: &str) -> Option<usize> {

@@ -146,6 +146,8 @@ fn answer(bytes: Vec<u8>, dice: &mut Dice) {
     let loaded = load::load(&files);
     let plainly = load::load_plainly(&files);
     assert!(loaded == plainly, "{:?}\n{:?}", loaded.problems, plainly.problems);
+    let quickly = load::load_quickly(&files);
+    assert!(quickly == plainly, "in small batches: {:?}\n{:?}", quickly.problems, plainly.problems);
     let cluster = loaded.cluster;
     let release = Release::new(18 + u16::try_from(dice.below(20)).unwrap(), 0);
     let gates = Gates::defaults(release);

@@ -68,20 +68,23 @@ pub(super) enum Batch<'b> {
     Bulk(FileId, &'b Bulk<'b>, Range<usize>),
 }
 
-/// Cuts the documents of all files into batches of about `size` bytes.
-pub(super) fn batches<'b>(documents: &'b [Document<'b>], size: usize) -> Vec<Batch<'b>> {
+/// Cuts documents into batches of about `size` bytes, each with the first file that it is of.
+pub(super) fn batches<'b>(documents: &'b [Document<'b>], size: usize) -> Vec<(usize, Batch<'b>)> {
     let mut batches = Vec::new();
+    let mut push = |documents: &'b [Document<'b>]| {
+        if let Some(first) = documents.first() {
+            batches.push((first.file.index(), Batch::Documents(documents)));
+        }
+    };
     let (mut begin, mut bytes) = (0, 0);
     for (at, document) in documents.iter().enumerate() {
         bytes += document.json.len();
         if bytes >= size {
-            batches.push(Batch::Documents(&documents[begin..=at]));
+            push(&documents[begin..=at]);
             (begin, bytes) = (at + 1, 0);
         }
     }
-    if begin < documents.len() {
-        batches.push(Batch::Documents(&documents[begin..]));
-    }
+    push(&documents[begin..]);
     batches
 }
 
@@ -121,7 +124,8 @@ impl Batch<'_> {
             Batch::Bulk(file, bulk, range) => {
                 let source = files.file(*file);
                 let list = &splits[file.index()].lists[bulk.list as usize];
-                for item in bulk.items(&source.bytes, range.clone())? {
+                for item in bulk.items(&source.bytes, range.clone()) {
+                    let item = item?;
                     room.take();
                     if room.is_exceeded() {
                         break;
@@ -184,7 +188,7 @@ impl Harvest {
         };
         self.newest = self.newest.max(document.time.and_then(parse_time));
         let api_version = spelling.api_version.unwrap_or_default();
-        let source = Source { json: document.json, kind, api_version, origin, assumed: false, plainly: self.plainly };
+        let source = Source { json: document.json, kind, api_version, origin, followed: true, plainly: self.plainly };
         match self.read(source, document.removed, path) {
             Ok(()) | Err(Refusal::OtherKind) => {}
             Err(Refusal::Damaged(fault)) => self.reject(source, &fault, path),
@@ -203,28 +207,32 @@ impl Harvest {
         let leading = split::leading_kind(json);
         let assumed = leading.is_none();
         let own = leading.map(|(kind, api_version)| Spelling { kind: Some(kind), api_version: Some(api_version) });
-        let spelling = own.unwrap_or_default().within(Some(list.1));
+        let own = own.unwrap_or_default();
+        let spelling = own.within(Some(list.1));
+        let is_one = || split::is_one(json, own.kind, own.api_version);
         let origin = Origin { file, offset };
         let Some(kind) = spelling.resolve() else {
             // What is no object of a known kind may have to be opened: a list, an event of a watch.
             let opens = spelling.kind.is_none_or(|kind| kind.ends_with("List"));
-            if assumed || opens || !split::is_object(json) {
+            if assumed || opens || !is_one() {
                 return Err(NotItems);
             }
             self.stands_in(file, list.0, list.1, None);
             self.skip(json, origin, spelling);
             return Ok(());
         };
-        // Items that do not say their kind begin with their metadata, or are not what the list says.
-        if assumed && (!split::begins_with_key(json, "metadata") || !matches!(kind, Kind::Pod | Kind::Node)) {
+        // Items that do not say their kind begin with their metadata, or are not what the list says. Of pods and nodes that
+        // say it, reading them tells whether they are more than that.
+        let tells = matches!(kind, Kind::Pod | Kind::Node);
+        if (assumed && !(tells && split::begins_with_key(json, "metadata"))) || (!(tells && !assumed) && !is_one()) {
             return Err(NotItems);
         }
         let api_version = spelling.api_version.unwrap_or_default();
-        let source = Source { json, kind, api_version, origin, assumed, plainly: self.plainly };
+        let source = Source { json, kind, api_version, origin, followed: false, plainly: self.plainly };
         match self.read(source, false, path) {
             Ok(()) => {}
-            Err(_) if !split::is_object(json) => return Err(NotItems),
             Err(Refusal::OtherKind) => return Err(NotItems),
+            Err(_) if !is_one() => return Err(NotItems),
             Err(Refusal::Damaged(_)) if is_empty_object(json) => {}
             Err(Refusal::Damaged(fault)) => self.reject(source, &fault, path),
         }
@@ -249,6 +257,9 @@ impl Harvest {
         };
         let object = match read {
             Err(Refusal::Damaged(fault)) if fault.is_duplicate_key() => {
+                if !source.followed {
+                    return Err(Refusal::OtherKind);
+                }
                 // JSON allows a key twice, and whoever reads it takes the last.
                 let Ok(value) = serde_json::from_slice::<serde_json::Value>(source.json) else {
                     return Err(Refusal::Damaged(fault));

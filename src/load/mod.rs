@@ -49,7 +49,7 @@ use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
 use crate::source::files::FileTable;
 use crate::source::meter::{Meter, Step};
-use crate::source::split::{self, Document, MAX_OBJECTS, NotItems, Room, Split};
+use crate::source::split::{self, Document, MAX_OBJECTS, Room, Split};
 pub use clusters::ClusterPart;
 pub use coverage::Held;
 use coverage::Ledger;
@@ -60,7 +60,8 @@ use harvest::{Batch, Harvest};
 use moments::Choice;
 pub use moments::Moment;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use streams::Shortened;
 use survey::Survey;
 
@@ -138,6 +139,13 @@ pub fn load_plainly(files: &FileTable) -> Loaded {
     load_part(files, &Wanted::default(), cut, &Meter::default())
 }
 
+/// Reads every document of the files as if each of them were so long that only the quickest ways will do: what [`load`]
+/// gives has to be the same.
+pub fn load_quickly(files: &FileTable) -> Loaded {
+    let cut = Cut { batch: 1 << 10, min_bulk: 0, stretch: Some(3), ..Cut::default() };
+    load_part(files, &Wanted::default(), cut, &Meter::default())
+}
+
 fn load_part(files: &FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> Loaded {
     let Some(Read { mut splits, mut harvests, cuts }) = read(files, wanted, cut, meter) else {
         return Loaded { problems: vec![too_many(cut.objects)], ..Loaded::default() };
@@ -171,7 +179,8 @@ fn load_part(files: &FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> Loa
         for (label, count) in std::mem::take(&mut harvest.skipped) {
             *loaded.skipped.entry(label).or_default() += count;
         }
-        loaded.server_version = loaded.server_version.or(harvest.server_version.take());
+        // The last one that is read, as in a batch.
+        loaded.server_version = harvest.server_version.take().or(loaded.server_version);
         for (origin, stranger) in std::mem::take(&mut harvest.strangers) {
             strangers.add(origin.file.index(), &files.file(origin.file).path, origin.offset, stranger);
         }
@@ -223,24 +232,39 @@ fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> O
         return None;
     }
     let cuts = shorten(&mut splits);
-    let harvests = harvest_all(files, &splits, cut, &room, meter);
+    let harvested = harvest_all(files, &splits, |_| true, cut, (&room, meter));
     if room.is_exceeded() {
         return None;
     }
-    if let Ok(harvests) = harvests {
-        return Some(Read { splits, harvests, cuts });
-    }
-    // A long list is not printed as kubectl does: everything is followed bracket by bracket.
-    let room = Room::new(cut.objects);
+    let Misjudged { files: misjudged, rest } = match harvested {
+        Ok(harvests) => return Some(Read { splits, harvests: only(harvests), cuts }),
+        Err(misjudged) => misjudged,
+    };
+    // A long list is not printed as kubectl does: its file is followed bracket by bracket. Streams are cut over all files.
+    let again = |at: usize| misjudged.contains(&at) || wanted.at.is_some();
+    let mut rest = if wanted.at.is_some() { Vec::new() } else { rest };
+    let read: usize = rest.iter().map(|(_, harvest)| harvest.entries.len()).sum();
+    let room = Room::new(cut.objects.saturating_sub(read));
     begin();
-    let mut splits: Vec<Split<'_>> = ids().map(|id| split(id, usize::MAX, &room)).collect();
+    splits.par_iter_mut().enumerate().filter(|it| again(it.0)).for_each(|(at, plain)| {
+        *plain = split(FileId::at(at), usize::MAX, &room);
+    });
     if room.is_exceeded() {
         return None;
     }
     let cuts = shorten(&mut splits);
-    let harvests = harvest_all(files, &splits, cut, &Room::unbounded(), meter)
-        .expect("only items of long lists can be misjudged, and none are marked");
-    Some(Read { splits, harvests, cuts })
+    rest.extend(all_of(harvest_all(files, &splits, again, cut, (&Room::unbounded(), meter))));
+    rest.sort_by_key(|it| it.0);
+    Some(Read { splits, harvests: only(rest), cuts })
+}
+
+/// What was read of files that hold no long list whose items are only marked.
+fn all_of(harvested: Result<Vec<Harvested>, Misjudged>) -> Vec<Harvested> {
+    harvested.unwrap_or_else(|misjudged| misjudged.rest)
+}
+
+fn only(harvests: Vec<Harvested>) -> Vec<Harvest> {
+    harvests.into_iter().map(|it| it.1).collect()
 }
 
 /// Forgets the files that are of other moments.
@@ -250,8 +274,7 @@ fn leave_out(choice: &Choice, files: &FileTable, splits: &mut [Split<'_>], harve
             splits[file] = Split::default();
         }
         harvests.clear();
-        *harvests = harvest_all(files, splits, cut, &Room::unbounded(), &Meter::default())
-            .expect("what was read once is read again, but for whole files");
+        *harvests = only(all_of(harvest_all(files, splits, |_| true, cut, (&Room::unbounded(), &Meter::default()))));
     }
     if !choice.streamed.is_empty() {
         let streams: Vec<bool> = files
@@ -297,23 +320,58 @@ fn too_many(objects: usize) -> Problem {
     Problem { help: Some(help.to_owned()), ..Problem::new(ProblemCode::TooManyObjects, message) }
 }
 
+/// What was read of a batch, and the first file that it is of.
+type Harvested = (usize, Harvest);
+
+/// Long lists that are not what they looked like: their files, and what was read of the other ones.
+struct Misjudged {
+    files: BTreeSet<usize>,
+    rest: Vec<Harvested>,
+}
+
+/// Reads the documents and long lists of some files.
 fn harvest_all(
     files: &FileTable,
     splits: &[Split<'_>],
+    some: impl Fn(usize) -> bool,
     cut: Cut,
-    room: &Room,
-    meter: &Meter,
-) -> Result<Vec<Harvest>, NotItems> {
-    let documents: Vec<Document<'_>> = splits.iter().flat_map(|split| split.documents.iter().copied()).collect();
-    let bulks = splits.iter().enumerate().filter_map(|(at, split)| Some((FileId::at(at), split.bulk.as_ref()?)));
-    let mut batches: Vec<Batch<'_>> =
-        bulks.flat_map(|(file, bulk)| harvest::bulk_batches(file, bulk, cut.batch)).collect();
-    batches.extend(harvest::batches(&documents, cut.batch));
-    let harvest = |batch: &Batch<'_>| {
+    (room, meter): (&Room, &Meter),
+) -> Result<Vec<Harvested>, Misjudged> {
+    let of_some = || splits.iter().enumerate().filter(|it| some(it.0));
+    let documents: Vec<Document<'_>> = of_some().flat_map(|(_, split)| split.documents.iter().copied()).collect();
+    // In the order of the files. Files with a long list have batches of their own.
+    let mut batches: Vec<(usize, Batch<'_>)> = Vec::new();
+    let (mut from, mut to) = (0, 0);
+    for (at, split) in of_some() {
+        let begin = to;
+        to += split.documents.len();
+        if let Some(bulk) = &split.bulk {
+            batches.extend(harvest::batches(&documents[from..begin], cut.batch));
+            batches.extend(harvest::bulk_batches(FileId::at(at), bulk, cut.batch).map(|batch| (at, batch)));
+            batches.extend(harvest::batches(&documents[begin..to], cut.batch));
+            from = to;
+        }
+    }
+    batches.extend(harvest::batches(&documents[from..], cut.batch));
+    let spoilt: Vec<AtomicBool> = splits.iter().map(|_| AtomicBool::new(false)).collect();
+    let harvest = |(first, batch): &(usize, Batch<'_>)| {
         let _share = meter.share(batch.bytes());
-        batch.harvest(files, splits, room, cut.plainly)
+        let spoilt = &spoilt[*first];
+        if splits[*first].bulk.is_some() && spoilt.load(Ordering::Relaxed) {
+            return None;
+        }
+        let harvest = batch.harvest(files, splits, room, cut.plainly).ok();
+        spoilt.fetch_or(harvest.is_none(), Ordering::Relaxed);
+        harvest.map(|harvest| (*first, harvest))
     };
-    batches.par_iter().map(harvest).collect()
+    let harvests: Vec<Option<Harvested>> = batches.par_iter().map(harvest).collect();
+    let spoilt: BTreeSet<usize> = (0..splits.len()).filter(|at| spoilt[*at].load(Ordering::Relaxed)).collect();
+    let harvests = harvests.into_iter().flatten();
+    if spoilt.is_empty() {
+        return Ok(harvests.collect());
+    }
+    let rest = harvests.filter(|it| !spoilt.contains(&it.0)).collect();
+    Err(Misjudged { files: spoilt, rest })
 }
 
 #[cfg(test)]

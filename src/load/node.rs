@@ -1,7 +1,7 @@
 //! Nodes.
 
 use super::meta::Meta;
-use super::primitive::{Pairs, Text, filled};
+use super::primitive::{Pairs, Seen, Text, filled};
 use super::tables::Tables;
 use crate::model::affinity::{Effect, Taint};
 use crate::model::cluster::Origin;
@@ -15,6 +15,12 @@ use serde::Deserialize;
 pub(super) struct RawNode<'a> {
     #[serde(borrow, default)]
     pub(super) kind: Option<Text<'a>>,
+    #[expect(dead_code, reason = "here so that a second one is noticed")]
+    #[serde(rename = "apiVersion", default)]
+    pub(super) api_version: Seen,
+    /// Only Python's client spells so.
+    #[serde(rename = "api_version", default)]
+    pub(super) python: Seen,
     #[serde(borrow, default)]
     pub(super) metadata: Option<Meta<'a>>,
     #[serde(borrow, default)]

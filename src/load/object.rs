@@ -5,7 +5,7 @@ use super::meta::Meta;
 use super::node::RawNode;
 use super::objects::{self, Parts, RawPriorityClass};
 use super::pod::RawPod;
-use super::primitive::{Text, filled};
+use super::primitive::{Seen, Text, filled};
 use super::storage::{self, RawCapacity, RawStorageClass};
 use super::tables::Tables;
 use crate::model::cluster::{Kind, Origin, SelectorOwner, SelectorOwnerKind};
@@ -63,8 +63,8 @@ pub(super) struct Source<'b> {
     pub(super) kind: Kind,
     pub(super) api_version: &'b str,
     pub(super) origin: Origin,
-    /// The kind is the list's, and the object may still name another.
-    pub(super) assumed: bool,
+    /// Its keys were followed before. Otherwise it may still name another kind, or turn out to be another thing.
+    pub(super) followed: bool,
     /// Only `serde_json` may read it.
     pub(super) plainly: bool,
 }
@@ -79,7 +79,7 @@ impl<'b> Source<'b> {
 pub(super) enum Refusal {
     /// It is damaged.
     Damaged(Fault),
-    /// It names a kind of its own.
+    /// It is not what it was taken for.
     OtherKind,
 }
 
@@ -92,19 +92,20 @@ impl From<Fault> for Refusal {
 /// Reads an object.
 pub(super) fn read(source: Source<'_>, tables: &mut Tables) -> Result<Object, Refusal> {
     let Source { kind, origin, .. } = source;
-    let other_kind = |own: Option<&Text<'_>>| {
-        if source.assumed && own.is_some_and(|own| **own != *kind.name()) { Err(Refusal::OtherKind) } else { Ok(()) }
+    let other_kind = |own: Option<&Text<'_>>, python: Seen| {
+        let other = python.0 || own.is_some_and(|own| **own != *kind.name());
+        if !source.followed && other { Err(Refusal::OtherKind) } else { Ok(()) }
     };
     match kind {
         Kind::Node => {
             let raw: RawNode<'_> = source.read()?;
-            other_kind(raw.kind.as_ref())?;
+            other_kind(raw.kind.as_ref(), raw.python)?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
             Ok(head.object(Fact::Node(Box::new(raw.convert(origin, tables))), raw.newest()))
         }
         Kind::Pod => {
             let raw: RawPod<'_> = source.read()?;
-            other_kind(raw.kind.as_ref())?;
+            other_kind(raw.kind.as_ref(), raw.python)?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
             let (pod, spec) = raw.convert(origin, tables);
             Ok(head.object(Fact::Pod(Box::new(pod), spec), raw.newest()))

@@ -2,7 +2,7 @@
 
 use super::meta::Meta;
 use super::node::effect;
-use super::primitive::{Int, Pairs, Text, filled};
+use super::primitive::{Int, Pairs, Seen, Text, filled};
 use super::resources::{self, Defaults, RawResources};
 use super::selectors::{RawLabelSelector, RawNodeSelector};
 use super::tables::Tables;
@@ -21,6 +21,12 @@ use std::sync::Arc;
 pub(super) struct RawPod<'a> {
     #[serde(borrow, default)]
     pub(super) kind: Option<Text<'a>>,
+    #[expect(dead_code, reason = "here so that a second one is noticed")]
+    #[serde(rename = "apiVersion", default)]
+    pub(super) api_version: Seen,
+    /// Only Python's client spells so.
+    #[serde(rename = "api_version", default)]
+    pub(super) python: Seen,
     #[serde(borrow, default)]
     pub(super) metadata: Option<Meta<'a>>,
     #[serde(borrow, default)]

@@ -6,7 +6,8 @@ use crate::model::volume::{PodVolume, PodVolumeSource};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// `v1.Volume`, the sources that some filter looks at. `v1.PersistentVolumeSource` has the same disks.
+/// `v1.Volume`, the sources that some filter looks at. `v1.PersistentVolumeSource` has the same disks. Every pod has a
+/// volume and next to none has a disk, so these are boxed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RawPodVolume<'a> {
@@ -17,23 +18,23 @@ pub(super) struct RawPodVolume<'a> {
     #[serde(default)]
     ephemeral: Option<IgnoredAny>,
     #[serde(borrow, default)]
-    gce_persistent_disk: Option<RawGceDisk<'a>>,
+    gce_persistent_disk: Option<Box<RawGceDisk<'a>>>,
     #[serde(borrow, default)]
-    aws_elastic_block_store: Option<RawVolumeId<'a>>,
+    aws_elastic_block_store: Option<Box<RawVolumeId<'a>>>,
     #[serde(borrow, default)]
-    azure_disk: Option<RawAzureDisk<'a>>,
+    azure_disk: Option<Box<RawAzureDisk<'a>>>,
     #[serde(borrow, default)]
-    cinder: Option<RawVolumeId<'a>>,
+    cinder: Option<Box<RawVolumeId<'a>>>,
     #[serde(borrow, default)]
-    portworx_volume: Option<RawVolumeId<'a>>,
+    portworx_volume: Option<Box<RawVolumeId<'a>>>,
     #[serde(borrow, default)]
-    azure_file: Option<RawAzureFile<'a>>,
+    azure_file: Option<Box<RawAzureFile<'a>>>,
     #[serde(borrow, default)]
-    vsphere_volume: Option<RawVsphereDisk<'a>>,
+    vsphere_volume: Option<Box<RawVsphereDisk<'a>>>,
     #[serde(borrow, default)]
-    iscsi: Option<RawIscsi<'a>>,
+    iscsi: Option<Box<RawIscsi<'a>>>,
     #[serde(borrow, default)]
-    rbd: Option<RawRbd<'a>>,
+    rbd: Option<Box<RawRbd<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -16,42 +16,53 @@ pub(super) struct Classes {
     pub(super) backslash: u64,
     /// `{`, `}`, `[` and `]`
     pub(super) bracket: u64,
-    /// `:` and `,`
-    pub(super) separator: u64,
+    /// Brackets, `:` and `,`
+    pub(super) punctuation: u64,
     /// The blank.
     pub(super) blank: u64,
-    /// The end of a line.
-    pub(super) newline: u64,
-    /// Any byte below the blank, the end of a line among them.
+    /// Any byte below the blank.
     pub(super) control: u64,
-    /// Not zero if some byte is above ASCII.
-    pub(super) above: u64,
+    /// Some control character does not end a line.
+    pub(super) rare_control: bool,
+    /// Some byte is above ASCII.
+    pub(super) above: bool,
 }
 
-/// The masks of a block.
-#[inline]
+/// The masks of a block. What the caller does not use costs nothing.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "callers use different masks")]
 pub(super) fn classify(block: &[u8; BLOCK]) -> Classes {
     let mut classes = Classes::default();
-    let mut all = u8x16::ZERO;
-    for (at, part) in block.as_chunks::<16>().0.iter().enumerate() {
+    let (mut all, mut backslashes, mut rare) = (u8x16::ZERO, u8x16::ZERO, u8x16::ZERO);
+    let (parts, _) = block.as_chunks::<16>();
+    for (at, part) in parts.iter().enumerate() {
         let part = u8x16::new(*part);
-        all |= part;
         let is = |byte: u8| part.simd_eq(u8x16::splat(byte));
         // `[` and `{` differ in one bit only, as `]` and `}` do. Nothing else becomes one of them by it.
         let folded = part | u8x16::splat(0x20);
         let bracket = folded.simd_eq(u8x16::splat(b'{')) | folded.simd_eq(u8x16::splat(b'}'));
         let control = part.min(u8x16::splat(0x1f)).simd_eq(part);
         let mask = |part: u8x16| u64::from(part.to_bitmask()) << (16 * at);
+        all |= part;
+        backslashes |= is(b'\\');
+        rare |= control & !is(b'\n');
         classes.quote |= mask(is(b'"'));
-        classes.backslash |= mask(is(b'\\'));
         classes.bracket |= mask(bracket);
-        classes.separator |= mask(is(b':') | is(b','));
+        classes.punctuation |= mask(bracket | is(b':') | is(b','));
         classes.blank |= mask(is(b' '));
-        classes.newline |= mask(is(b'\n'));
         classes.control |= mask(control);
     }
-    classes.above = u64::from(all.to_bitmask());
+    if backslashes.to_bitmask() != 0 {
+        classes.backslash = mask_of(parts, b'\\');
+    }
+    classes.rare_control = rare.to_bitmask() != 0;
+    classes.above = all.to_bitmask() != 0;
     classes
+}
+
+fn mask_of(parts: &[[u8; 16]], byte: u8) -> u64 {
+    let mask = |part: &[u8; 16]| u64::from(u8x16::new(*part).simd_eq(u8x16::splat(byte)).to_bitmask());
+    parts.iter().enumerate().fold(0, |all, (at, part)| all | mask(part) << (16 * at))
 }
 
 /// Follows strings from block to block.
@@ -116,13 +127,22 @@ fn parity(mut bits: u64) -> u64 {
     bits
 }
 
-/// The blocks of a text, the last one filled up with blanks, each with the offset of its first byte.
-pub(super) fn of(bytes: &[u8]) -> impl Iterator<Item = (usize, [u8; BLOCK])> {
+/// Goes through a text block by block, the last one filled up with blanks, until the visitor, which is given the offset
+/// of each, has what it wants.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the visitor is a loop's body")]
+pub(super) fn each<T>(bytes: &[u8], mut visit: impl FnMut(usize, &[u8; BLOCK]) -> Option<T>) -> Option<T> {
     let (whole, rest) = bytes.as_chunks::<BLOCK>();
-    let last = (!rest.is_empty()).then(|| {
-        let mut block = [b' '; BLOCK];
-        block[..rest.len()].copy_from_slice(rest);
-        block
-    });
-    whole.iter().copied().chain(last).enumerate().map(|(at, block)| (at * BLOCK, block))
+    for (at, block) in whole.iter().enumerate() {
+        let wanted = visit(at * BLOCK, block);
+        if wanted.is_some() {
+            return wanted;
+        }
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    let mut block = [b' '; BLOCK];
+    block[..rest.len()].copy_from_slice(rest);
+    visit(whole.len() * BLOCK, &block)
 }

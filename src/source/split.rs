@@ -4,6 +4,7 @@
 //! that a fault costs one object. Lists are opened, also inside lists; text around documents (a shell prompt, a warning,
 //! log sections of `kubectl cluster-info dump`) is stepped over.
 
+use super::blocks::{self, Strings};
 use crate::model::id::FileId;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -14,11 +15,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// alone would otherwise take a hundred times its size in memory.
 pub const MAX_OBJECTS: usize = 4_000_000;
 
+mod lines;
+
 /// How many objects may still be found. Whoever finds it exceeded throws away what was found.
 #[derive(Debug)]
 pub struct Room(AtomicUsize);
 
 impl Room {
+    /// How much is left.
+    fn left(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Takes the room of what was found with another one, which was as large as this one.
+    fn take_as(&self, other: &Room) {
+        self.0.store(other.left().min(self.left()), Ordering::Relaxed);
+    }
+
     /// Room for so many objects.
     pub fn new(objects: usize) -> Self {
         Room(AtomicUsize::new(objects))
@@ -126,33 +139,29 @@ pub struct NotItems;
 
 impl<'b> Bulk<'b> {
     /// The items that begin in `range`, which lies between `begin` and `end`.
-    pub fn items(&self, bytes: &'b [u8], range: Range<usize>) -> Result<Vec<Range<usize>>, NotItems> {
+    pub fn items(&self, bytes: &'b [u8], range: Range<usize>) -> impl Iterator<Item = Result<Range<usize>, NotItems>> {
         let (mark, lead) = self.mark;
-        let mut begins = Vec::new();
-        if range.contains(&self.begin) {
-            begins.push(self.begin);
-        }
+        let finder = memchr::memmem::Finder::new(mark);
         // A mark begins `lead` bytes before its item and ends a little behind the item's beginning.
-        let from = range.start.max(self.begin + 1) - lead;
-        let to = (range.end - lead + mark.len() - 1).min(self.end);
-        begins.extend(
-            memchr::memmem::find_iter(bytes.get(from..to).unwrap_or_default(), mark).map(|at| from + at + lead),
-        );
-        if begins.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rest = (range.end - lead).min(self.end);
-        let next = memchr::memmem::find(&bytes[rest..self.end], mark).map_or(self.end, |at| rest + at + lead);
-        let ends = begins.iter().skip(1).copied().chain([next]);
-        let item = |(begin, next): (&usize, usize)| {
-            let piece = trim_end(&bytes[*begin..next]);
-            if next == self.end {
-                return Ok(*begin..next);
-            }
-            let piece = trim_end(piece.strip_suffix(b",").ok_or(NotItems)?);
-            Ok(*begin..begin + piece.len())
+        let find = move |from: usize| {
+            let rest = bytes.get(from.max(self.begin + 1) - lead..self.end).unwrap_or_default();
+            finder.find(rest).map_or(self.end, |at| from.max(self.begin + 1) + at)
         };
-        begins.iter().zip(ends).map(item).collect()
+        let first = if range.contains(&self.begin) { self.begin } else { find(range.start) };
+        let mut begin = first;
+        std::iter::from_fn(move || {
+            if begin >= range.end || begin >= self.end {
+                return None;
+            }
+            // Looked for one by one: what was just read of the file is still at hand for whoever reads the item.
+            let (from, next) = (begin, find(begin + 1));
+            begin = next;
+            if next == self.end {
+                return Some(Ok(from..next));
+            }
+            let piece = trim_end(&bytes[from..next]).strip_suffix(b",").map(trim_end);
+            Some(piece.map(|piece| from..from + piece.len()).ok_or(NotItems))
+        })
     }
 }
 
@@ -220,6 +229,11 @@ pub fn split_in_bulk<'b>(file: FileId, bytes: &'b [u8], min_bulk: usize, room: &
 }
 
 fn scan<'b>(file: FileId, bytes: &'b [u8], min_bulk: usize, room: &Room) -> Split<'b> {
+    if bytes.len() >= min_bulk
+        && let Some(split) = lines::split(file, bytes, room)
+    {
+        return split;
+    }
     let mut scanner = Scanner { bytes, file, min_bulk, marked: false, room, out: Split::default() };
     scanner.file();
     // Marks that were wrong about a list's end show in what follows it.
@@ -227,11 +241,16 @@ fn scan<'b>(file: FileId, bytes: &'b [u8], min_bulk: usize, room: &Room) -> Spli
     if doubtful { scan(file, bytes, usize::MAX, room) } else { scanner.out }
 }
 
-/// Whether the text is one object and nothing else, as far as strings and brackets go.
-pub fn is_object(json: &[u8]) -> bool {
+/// Whether the text is one object, which says this of itself and holds no others: what it would be found to be, had its
+/// brackets been followed.
+pub fn is_one(json: &[u8], kind: Option<&str>, api_version: Option<&str>) -> bool {
     let room = Room::unbounded();
-    let scanner = Scanner::over(json, &room);
-    json.first() == Some(&b'{') && matches!(scanner.skip_value(0), Ok(end) if end == json.len())
+    let mut scanner = Scanner::over(json, &room);
+    // As an item of a list.
+    let whole = matches!(scanner.value(0, Some(u32::MAX), 1), Ok(end) if end == json.len());
+    let Split { documents, lists, breaks, foreign, bulk: _ } = &scanner.out;
+    let is = |it: &Document<'_>| it.json.len() == json.len() && it.kind == kind && it.api_version == api_version;
+    whole && lists.is_empty() && breaks.is_empty() && foreign.is_empty() && matches!(&documents[..], [it] if is(it))
 }
 
 /// Whether the first key of an object is this one.
@@ -775,7 +794,35 @@ impl<'b, 'r> Scanner<'b, 'r> {
         }
     }
 
-    fn skip_brackets(&self, mut at: usize) -> Result<usize, Stop> {
+    fn skip_brackets(&self, at: usize) -> Result<usize, Stop> {
+        let mut strings = Strings::default();
+        let mut open = Vec::new();
+        let found = blocks::each(&self.bytes[at..], |offset, block| {
+            let classes = blocks::classify(block);
+            let quoted = strings.follow(&classes);
+            if quoted.escapes & !quoted.inside != 0 {
+                // A backslash outside strings, which is none of JSON's, does not escape.
+                return Some(self.skip_brackets_slowly(at));
+            }
+            let mut brackets = classes.bracket & !quoted.inside;
+            while brackets != 0 {
+                let within = brackets.trailing_zeros() as usize;
+                let here = at + offset + within;
+                match block[within] {
+                    b'{' => open.push(b'}'),
+                    b'[' => open.push(b']'),
+                    close if open.pop() != Some(close) => return Some(Err(Stop::Syntax(here))),
+                    _ if open.is_empty() => return Some(Ok(here + 1)),
+                    _ => {}
+                }
+                brackets &= brackets - 1;
+            }
+            None
+        });
+        found.unwrap_or(Err(Stop::End))
+    }
+
+    fn skip_brackets_slowly(&self, mut at: usize) -> Result<usize, Stop> {
         let mut open = Vec::new();
         loop {
             match self.bytes.get(at) {
@@ -905,8 +952,8 @@ mod tests {
             assert_eq!((split.documents.len(), split.lists.len()), (0, 1));
             for cut in 1..bulk.end - bulk.begin {
                 let cuts = (bulk.begin..bulk.end).step_by(cut);
-                let found = cuts.flat_map(|at| bulk.items(list.as_bytes(), at..(at + cut).min(bulk.end)).unwrap());
-                assert!(found.map(|item| &list[item]).eq(&items), "{cut}");
+                let found = cuts.flat_map(|at| bulk.items(list.as_bytes(), at..(at + cut).min(bulk.end)));
+                assert!(found.map(|item| &list[item.unwrap()]).eq(&items), "{cut}");
             }
         }
     }

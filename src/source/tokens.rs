@@ -1,6 +1,6 @@
 //! Where the tokens of a JSON text begin.
 
-use super::blocks::{self, BLOCK, Classes, Quoted, Strings};
+use super::blocks::{self, BLOCK, Strings};
 
 /// The tokens of one text: brackets, separators, and the first bytes of strings, numbers and words. The buffer serves one
 /// text after the other.
@@ -30,30 +30,31 @@ impl Tokens {
         if self.offsets.len() < most {
             self.offsets.resize(most, 0);
         }
-        (self.count, self.escapes) = (0, false);
-        let mut above = 0;
+        (self.count, self.escapes, self.ascii) = (0, false, true);
         let mut strings = Strings::default();
         let mut word_goes_on = 0;
-        for (offset, block) in blocks::of(text) {
-            let classes = blocks::classify(&block);
+        let fault = blocks::each(text, |offset, block| {
+            let classes = blocks::classify(block);
             let quoted = strings.follow(&classes);
-            above |= classes.above;
+            self.ascii &= !classes.above;
             if quoted.escapes != 0 {
                 self.escapes = true;
-                check_escapes(text, offset, quoted.escapes)?;
+                if !are_escapes(text, offset, quoted.escapes) {
+                    return Some(NotTokens);
+                }
             }
-            if classes.control & !classes.newline != 0 || classes.newline & quoted.inside != 0 {
-                check_controls(&block, &classes, &quoted)?;
+            if classes.control & quoted.inside != 0 || (classes.rare_control && !are_spaces(block, classes.control)) {
+                return Some(NotTokens);
             }
             let outside = !(quoted.inside | quoted.quotes);
-            let punctuation = (classes.bracket | classes.separator) & outside;
+            let punctuation = classes.punctuation & outside;
             let word = outside & !(punctuation | classes.blank | classes.control);
             let begins = word & !(word << 1 | word_goes_on);
             word_goes_on = word >> 63;
             self.push(offset, punctuation | begins | (quoted.quotes & quoted.inside));
-        }
-        self.ascii = above == 0;
-        if strings.is_open() { Err(NotTokens) } else { Ok(()) }
+            None
+        });
+        if strings.is_open() { Err(NotTokens) } else { fault.map_or(Ok(()), Err) }
     }
 
     /// The offsets of the tokens, in order.
@@ -99,26 +100,26 @@ impl Tokens {
 
 /// Escapes are `\n` and the like, or `\u` and four hexadecimal digits.
 #[cold]
-fn check_escapes(text: &[u8], offset: usize, mut escapes: u64) -> Result<(), NotTokens> {
+fn are_escapes(text: &[u8], offset: usize, mut escapes: u64) -> bool {
     while escapes != 0 {
         let rest = &text[offset + escapes.trailing_zeros() as usize + 1..];
-        match rest {
-            [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => {}
-            [b'u', a, b, c, d, ..] if [a, b, c, d].iter().all(|it| it.is_ascii_hexdigit()) => {}
-            _ => return Err(NotTokens),
+        let known = match rest {
+            [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => true,
+            [b'u', a, b, c, d, ..] => [a, b, c, d].iter().all(|it| it.is_ascii_hexdigit()),
+            _ => false,
+        };
+        if !known {
+            return false;
         }
         escapes &= escapes - 1;
     }
-    Ok(())
+    true
 }
 
-/// Control characters are white space, and stand between tokens.
+/// Control characters between tokens are white space.
 #[cold]
-fn check_controls(block: &[u8; BLOCK], classes: &Classes, quoted: &Quoted) -> Result<(), NotTokens> {
-    let space = |at: usize| matches!(block[at], b'\n' | b'\r' | b'\t');
-    let controls = (0..BLOCK).filter(|at| classes.control >> at & 1 == 1);
-    let mut outside = controls.map(|at| quoted.inside >> at & 1 == 0 && space(at));
-    if outside.all(|it| it) { Ok(()) } else { Err(NotTokens) }
+fn are_spaces(block: &[u8; BLOCK], controls: u64) -> bool {
+    (0..BLOCK).filter(|at| controls >> at & 1 == 1).all(|at| matches!(block[at], b'\n' | b'\r' | b'\t'))
 }
 
 #[cfg(test)]

@@ -72,6 +72,8 @@ fn metadata(it: &meta::ObjectMeta) -> Meta<'_> {
 fn pod(it: &v1::Pod) -> RawPod<'_> {
     RawPod {
         kind: text("Pod"),
+        api_version: Seen(true),
+        python: Seen(false),
         metadata: Some(metadata(&it.metadata)),
         spec: it.spec.as_ref().map(spec),
         status: it.status.as_ref().map(status),
@@ -244,6 +246,8 @@ fn container_status(it: &v1::ContainerStatus) -> RawContainerStatus<'_> {
 fn node(it: &v1::Node) -> RawNode<'_> {
     RawNode {
         kind: text("Node"),
+        api_version: Seen(true),
+        python: Seen(false),
         metadata: Some(metadata(&it.metadata)),
         spec: it.spec.as_ref().map(|it| RawNodeSpec {
             taints: each(it.taints.as_ref(), |it| RawTaint {

@@ -154,6 +154,30 @@ fn what_is_seldom_is_left_to_serde_json() {
     assert!(json::read::<RawPod<'_>>(br#"{"kind":"Pod","kind":"Pod"}"#).is_none());
 }
 
+#[test]
+fn a_list_that_is_not_what_it_looks_like_costs_its_own_file_only() {
+    let pods = |names: &[&str]| list(names.iter().map(|name| pod(name, &json!({}))).collect());
+    let whole = serde_json::to_string_pretty(&pods(&["a", "b", "c"])).unwrap();
+    // A list within the list, and text in which an item seems to begin.
+    let mut odd = pods(&["d", "e"]);
+    odd["items"].as_array_mut().unwrap().push(pods(&["f", "g"]));
+    let odd = serde_json::to_string_pretty(&odd).unwrap();
+    let versions = |number: u64| format!(r#"{{"serverVersion":{{"gitVersion":"v1.3{number}.0"}}}}"#);
+    let text = |at: usize, text: &str| (format!("{at}.json"), text.as_bytes().to_vec());
+    let texts = [&versions(3), &odd, &whole, &versions(4), &format!("{odd}\n{}", versions(5))];
+    for order in [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 1, 4, 0, 3]] {
+        let files = order.iter().enumerate().map(|(at, which)| text(at, texts[*which])).collect();
+        let files = FileTable::from_bytes(files);
+        let plainly = load_plainly(&files);
+        assert_eq!(plainly.cluster.pods.len(), 7);
+        assert!(load_quickly(&files) == plainly, "{order:?}");
+        let cut = Cut { batch: 1, min_bulk: 0, ..Cut::default() };
+        let Read { splits, .. } = read(&files, &Wanted::default(), cut, &Meter::default()).unwrap();
+        let marked: Vec<usize> = (0..5).filter(|at| splits[*at].bulk.is_some()).map(|at| order[at]).collect();
+        assert_eq!(marked, [2], "the good list is not read again");
+    }
+}
+
 fn value() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         Just("spec".to_owned()),

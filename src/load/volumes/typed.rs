@@ -24,28 +24,33 @@ pub(in crate::load) fn pod_volume(it: &v1::Volume) -> RawPodVolume<'_> {
         gce_persistent_disk: it
             .gce_persistent_disk
             .as_ref()
-            .map(|it| RawGceDisk { pd_name: text(&it.pd_name), read_only: it.read_only }),
+            .map(|it| Box::new(RawGceDisk { pd_name: text(&it.pd_name), read_only: it.read_only })),
         aws_elastic_block_store: it
             .aws_elastic_block_store
             .as_ref()
-            .map(|it| RawVolumeId { volume_id: text(&it.volume_id) }),
+            .map(|it| Box::new(RawVolumeId { volume_id: text(&it.volume_id) })),
         azure_disk: it
             .azure_disk
             .as_ref()
-            .map(|it| RawAzureDisk { disk_name: text(&it.disk_name), disk_uri: text(&it.disk_uri) }),
-        cinder: it.cinder.as_ref().map(|it| RawVolumeId { volume_id: text(&it.volume_id) }),
-        portworx_volume: it.portworx_volume.as_ref().map(|it| RawVolumeId { volume_id: text(&it.volume_id) }),
+            .map(|it| Box::new(RawAzureDisk { disk_name: text(&it.disk_name), disk_uri: text(&it.disk_uri) })),
+        cinder: it.cinder.as_ref().map(|it| Box::new(RawVolumeId { volume_id: text(&it.volume_id) })),
+        portworx_volume: it.portworx_volume.as_ref().map(|it| Box::new(RawVolumeId { volume_id: text(&it.volume_id) })),
         azure_file: it
             .azure_file
             .as_ref()
-            .map(|it| RawAzureFile { share_name: text(&it.share_name), secret_name: text(&it.secret_name) }),
-        vsphere_volume: it.vsphere_volume.as_ref().map(|it| RawVsphereDisk { volume_path: text(&it.volume_path) }),
-        iscsi: it.iscsi.as_ref().map(|it| RawIscsi { iqn: text(&it.iqn), read_only: it.read_only }),
-        rbd: it.rbd.as_ref().map(|it| RawRbd {
-            monitors: Some(it.monitors.iter().filter_map(|it| text(it)).collect()),
-            pool: opt(it.pool.as_ref()),
-            image: text(&it.image),
-            read_only: it.read_only,
+            .map(|it| Box::new(RawAzureFile { share_name: text(&it.share_name), secret_name: text(&it.secret_name) })),
+        vsphere_volume: it
+            .vsphere_volume
+            .as_ref()
+            .map(|it| Box::new(RawVsphereDisk { volume_path: text(&it.volume_path) })),
+        iscsi: it.iscsi.as_ref().map(|it| Box::new(RawIscsi { iqn: text(&it.iqn), read_only: it.read_only })),
+        rbd: it.rbd.as_ref().map(|it| {
+            Box::new(RawRbd {
+                monitors: Some(it.monitors.iter().filter_map(|it| text(it)).collect()),
+                pool: opt(it.pool.as_ref()),
+                image: text(&it.image),
+                read_only: it.read_only,
+            })
         }),
     }
 }
