@@ -454,3 +454,22 @@ fn an_extender_leaves_the_pods_it_cares_for_undetermined() {
     assert_eq!(answer(""), "undetermined");
     assert_eq!(answer("  managedResources:\n  - name: example.com/gpu\n"), "certain");
 }
+
+#[test]
+fn what_of_a_scheduler_is_not_computed_is_a_problem_with_a_code() {
+    let output = run(&["explain", "--feature-gates", "NoSuchGate=true", "-o", "json", NOTHING_HELPS]);
+    assert_eq!(output.status.code(), Some(0));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("PA0304") && told.contains("NoSuchGate"), "{told}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["problems"][0]["code"], "PA0304");
+    let config = Scratch::new("unmodelled-config");
+    let yaml = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- schedulerName: \
+        default-scheduler\n  plugins:\n    filter:\n      enabled:\n      - name: OurOwn\n";
+    std::fs::write(config.path("s.yaml"), yaml).unwrap();
+    let path = config.path("s.yaml").display().to_string();
+    for command in ["explain", "inspect"] {
+        let told = String::from_utf8(run(&[command, "--scheduler-config", &path, NOTHING_HELPS]).stderr).unwrap();
+        assert!(told.contains("PA0302") && told.contains("s.yaml") && told.contains("OurOwn"), "{command}: {told}");
+    }
+}

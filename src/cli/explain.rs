@@ -64,6 +64,7 @@ fn answer(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
         return compare::run(args, &releases, &targets, input, io);
     }
     let scheduler = scheduler::resolve(&args.scheduler, &mut input)?;
+    input.tell_some(&scheduler.notes, io, args.output.color);
     let run = Run::new(args, &mut input, &scheduler, &pool)?;
     run.print(&targets, io)?;
     let exit = run.exit();

@@ -140,7 +140,7 @@ impl Asked<'_> {
         };
         let name = path.map_or_else(|| name(self.args, &input), |it| it.display().to_string());
         let bytes = input.files.files.iter().map(|it| it.size).sum();
-        let line = PodLine::of_dump(name, bytes, &input.problems);
+        let line = PodLine::of_dump(name.clone(), bytes, &input.problems);
         if self.shard.takes(0) {
             self.tell_problems(&line.dump, &input.problems).map_err(Stop::Failure)?;
         }
@@ -152,6 +152,10 @@ impl Asked<'_> {
             Ok(prepared) => prepared,
             Err(failure) => return self.fail(line, &failure, io),
         };
+        let line = PodLine::of_dump(name, bytes, &input.problems);
+        if self.shard.takes(0) {
+            self.tell_problems(&line.dump, &scheduler.notes).map_err(Stop::Failure)?;
+        }
         match Run::new(self.args, &mut input, &scheduler, self.pool) {
             Ok(run) => self.tell(&run, line, targets, io),
             Err(failure) => self.fail(line, &failure, io),

@@ -83,8 +83,12 @@ impl Input {
         if let Some(note) = &self.note {
             io.complain(&format!("note: {}\n", safe(note)));
         }
-        let told: Vec<Problem> =
-            self.problems.iter().filter(|it| it.code.severity() > Severity::Note).cloned().collect();
+        self.tell_some(&self.problems, io, color);
+    }
+
+    /// Prints some of the problems, grouped.
+    pub(crate) fn tell_some(&self, problems: &[Problem], io: &mut Io<'_>, color: When) {
+        let told: Vec<Problem> = problems.iter().filter(|it| it.code.severity() > Severity::Note).cloned().collect();
         if told.is_empty() {
             return;
         }

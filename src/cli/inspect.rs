@@ -31,6 +31,7 @@ pub(crate) fn run(args: &Inspect, io: &mut Io<'_>) -> Result<Exit, Failure> {
         return Err(input.nothing_found());
     }
     let scheduler = scheduler::resolve(&args.scheduler, &mut input)?;
+    input.tell_some(&scheduler.notes, io, args.output.color);
     let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
     let desk = Desk::new(&cluster, &scheduler);
     let inspection =

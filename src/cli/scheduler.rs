@@ -31,6 +31,8 @@ pub(crate) struct Scheduler {
     pub(crate) profiles: Vec<Arc<Profile>>,
     /// What was taken for granted.
     pub(crate) assumptions: Vec<String>,
+    /// What of its configuration is not computed; the assumptions say it as well.
+    pub(crate) notes: Vec<Problem>,
     /// Plugins that are not computed: every answer may be wrong.
     pub(crate) foreign: Vec<String>,
     /// For each extender that filters or preempts, the resources it looks after; none is every pod's.
@@ -92,6 +94,8 @@ impl Settings {
             return Err(Failure::of_problems(vec![Problem::new(ProblemCode::RefusedGate, message)]));
         }
         let mut assumptions: Vec<String> = notes.iter().map(GateNote::text).collect();
+        let mut notes: Vec<Problem> =
+            assumptions.iter().map(|text| Problem::new(ProblemCode::UnmodelledGate, text.as_str())).collect();
         let mut foreign = Vec::new();
         let mut extenders = Vec::new();
         let profiles = match &self.config {
@@ -102,7 +106,8 @@ impl Settings {
                     config.extenders.iter().filter(|it| it.filter_verb.is_some() || it.preempt_verb.is_some());
                 extenders.extend(decides.map(|it| it.managed_resources.clone()));
                 let resolved = config.resolve(release, &gates, symbols).map_err(Failure::of_problems)?;
-                assumptions.extend(resolved.notes.into_iter().map(|it| it.message));
+                assumptions.extend(resolved.notes.iter().map(|it| it.message.clone()));
+                notes.extend(resolved.notes);
                 foreign.extend(resolved.profiles.iter().flat_map(|it| it.foreign.iter().cloned()));
                 resolved.profiles.into_iter().map(|it| Arc::new(it.profile)).collect()
             }
@@ -114,6 +119,7 @@ impl Settings {
             behavior: Arc::new(Behavior::of(release, &gates)),
             profiles,
             assumptions,
+            notes,
             foreign,
             extenders,
             oldest: None,
@@ -143,6 +149,7 @@ pub(crate) fn resolve(args: &SchedulerArgs, input: &mut Input) -> Result<Schedul
     }
     assumptions.extend(version.note.and_then(|note| note_text(note, version, differs)));
     assumptions.append(&mut scheduler.assumptions);
+    input.problems.extend(scheduler.notes.iter().cloned());
     Ok(Scheduler { from, source, assumptions, ..scheduler })
 }
 
