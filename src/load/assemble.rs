@@ -22,9 +22,13 @@ pub(super) struct Placed {
 
 /// The cluster of facts, given by stretches of their order. `locals` are the batches' tables, `names` all namespaces.
 pub(super) fn assemble(stretches: Vec<Vec<Placed>>, locals: Vec<Tables>, names: &[&str]) -> Cluster {
-    let stretch = |facts| Stretch::of(facts, &locals, names);
+    // Room in the first stretch for the pods of all: moved there, they need no other.
+    let pods = |facts: &[Placed]| facts.iter().filter(|it| matches!(it.fact, Fact::Pod(..))).count();
+    let mut rooms: Vec<usize> = stretches.iter().map(|facts| pods(facts)).collect();
+    rooms[0] = rooms.iter().sum();
+    let stretch = |(facts, pods)| Stretch::of(facts, pods, &locals, names);
     let (mut tables, mut objects): (Vec<Tables>, Vec<Objects>) =
-        stretches.into_par_iter().map(stretch).map(|it| (it.tables, it.objects)).unzip();
+        stretches.into_par_iter().zip(rooms).map(stretch).map(|it| (it.tables, it.objects)).unzip();
     locals.into_par_iter().for_each(drop);
     let (mut global, mut all) = (tables.remove(0), objects.remove(0));
     let settled = |local| {
@@ -55,8 +59,9 @@ struct Objects {
 }
 
 impl Stretch {
-    fn of(facts: Vec<Placed>, locals: &[Tables], names: &[&str]) -> Self {
+    fn of(facts: Vec<Placed>, pods: usize, locals: &[Tables], names: &[&str]) -> Self {
         let (mut tables, mut objects) = (Tables::default(), Objects::default());
+        objects.cluster.pods.reserve_exact(pods);
         for name in names {
             tables.namespace(name);
         }

@@ -79,6 +79,8 @@ pub(super) fn merge(
     if stretches.is_empty() {
         stretches.push(Vec::new());
     }
+    // They weigh as much as the cluster.
+    drop((keys, kept, order, entries));
     let mut cluster = assemble(stretches, harvests.into_iter().map(|harvest| harvest.tables).collect(), &names);
     cluster.as_of = as_of;
     (cluster, problems)
