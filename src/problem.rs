@@ -167,6 +167,10 @@ codes! {
     NoNodes = "PA0220", Warning, "pods without nodes",
         changes: "which pods are pending and may preempt can be told, not where and whom",
         remedy: "add `kubectl get nodes -o json`";
+    /// The dump holds nodes and no pods.
+    NoPods = "PA0221", Warning, "nodes without pods",
+        changes: "nothing can be told of any pod, not even that none is pending",
+        remedy: "add `kubectl get pods -A -o json`";
     /// The scheduler would not start with this configuration, or the release does not read its version.
     RefusedConfig = "PA0301", Error, "scheduler configuration refused",
         changes: "there is no answer for that release",

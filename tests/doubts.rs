@@ -178,6 +178,32 @@ fn pods_without_nodes_say_first_what_can_be_told() {
 }
 
 #[test]
+fn nodes_without_pods_do_not_say_that_none_is_pending() {
+    let said = |name: &str, items: &[Value], args: &[&str]| {
+        let scratch = Scratch::new(&format!("doubts-{name}"));
+        fs::write(scratch.path("all.json"), list(items)).unwrap();
+        let output = run(&[&["explain", scratch.0.to_str().unwrap()], args].concat());
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap(), output.status.code())
+    };
+    let nodes = &cluster()[..1];
+    let (out, err, _) = said("nodes-only", nodes, &[]);
+    assert!(out.starts_with("No pod was read: whether any is pending is not known."), "{out}");
+    assert!(err.contains("PA0221"), "{err}");
+    assert_eq!(said("nodes-strict", nodes, &["--strict"]).2, Some(3));
+    let bound = &cluster()[..2];
+    assert!(said("bound", bound, &["--strict"]).0.starts_with("No pod is pending: every pod of the dump"));
+    assert_eq!(said("bound-strict", bound, &["--strict"]).2, Some(0));
+    let (out, ..) = said("elsewhere", bound, &["-n", "shop"]);
+    assert!(out.starts_with("No pod of namespace shop is pending"), "{out}");
+    let (out, ..) = said("nowhere", bound, &["-n", "nowhere"]);
+    assert!(out.starts_with("No pod of namespace nowhere was read"), "{out}");
+    let mut damaged = bound.to_vec();
+    damaged.push(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"priority": "high"}}));
+    let (out, ..) = said("damaged", &damaged, &[]);
+    assert!(out.starts_with("None of the pods that were read is pending"), "{out}");
+}
+
+#[test]
 fn recordings_raise_no_alarm() {
     let scratch = Scratch::new("doubts-live");
     unpack("live.tar.gz", &scratch.0);

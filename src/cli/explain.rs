@@ -14,8 +14,10 @@ use super::scheduler::{self, Scheduler};
 use super::shard::Shard;
 use super::target::{self, Target};
 use crate::engine::outcome::Certainty;
-use crate::model::cluster::Cluster;
+use crate::model::cluster::{Cluster, Coverage, CoverageState, Kind};
 use crate::model::id::{NodeId, PodId};
+use crate::model::pod::Pod;
+use crate::report::escape::safe;
 use crate::report::json::{self, API_VERSION, ExplainReport, PodOutcome, PodReport, Tool};
 use crate::report::ndjson::PodLine;
 use crate::report::page::{Ink, Page, TableRow};
@@ -154,6 +156,10 @@ impl<'a> Run<'a> {
     /// Answers in the form asked for.
     pub(crate) fn print(&self, targets: &[Target], io: &mut Io<'_>) -> Result<(), Failure> {
         let _progress = Progress::of_answers(&self.meter, targets.len(), io);
+        let nobody = targets.is_empty() && self.args.fleet.shard.is_none();
+        if nobody && self.args.status.strict && !has_all_pods(self.desk.cluster()) {
+            self.exit.set(Exit::Inconclusive);
+        }
         match self.args.output.form() {
             Form::Json => self.json(targets, io),
             Form::Ndjson | Form::Table => self.text(targets, Detail::Screen, io),
@@ -261,7 +267,7 @@ impl<'a> Run<'a> {
         if targets.is_empty() && self.args.fleet.shard.is_some() {
             page.sentence(0, "No pod is pending, or none falls to this shard.");
         } else if targets.is_empty() {
-            page.sentence(0, "No pod is pending: every pod of the dump has a node or is finished.");
+            page.sentence(0, &none_pending(self.desk.cluster(), self.args.namespace.as_deref()));
         } else if targets.len() > 1 && !asked && self.node.is_none() && detail == Detail::Screen {
             let mut rows: Vec<TableRow> = Vec::new();
             // Nothing is printed before all is answered, so that a terminal can show both.
@@ -305,6 +311,27 @@ impl<'a> Run<'a> {
             (_, near) => format!(". Did you mean {}?", self.keys(near).join(", ")),
         };
         page.painted(0, Some(Ink::Careful), &format!("{asked} is not in the dump{more}"));
+    }
+}
+
+/// Whether the dump holds all pods, as far as can be told.
+fn has_all_pods(cluster: &Cluster) -> bool {
+    let whole = |it: &Coverage| it.state == CoverageState::Present && it.rejected == 0 && !it.doubtful;
+    cluster.coverage.iter().any(|it| it.kind == Kind::Pod && whole(it))
+}
+
+/// What a dump says in which no pod is pending: no more than it holds.
+fn none_pending(cluster: &Cluster, namespace: Option<&str>) -> String {
+    let of = namespace.map_or_else(String::new, |it| format!(" of namespace {}", safe(it)));
+    let here = |pod: &Pod| namespace.is_none_or(|it| cluster.namespace_name(pod.namespace) == it);
+    if !cluster.pods.iter().any(here) {
+        format!("No pod{of} was read: whether any is pending is not known.")
+    } else if !has_all_pods(cluster) {
+        format!("None of the pods{of} that were read is pending; the dump does not hold all Pods.")
+    } else if namespace.is_some() {
+        format!("No pod{of} is pending: every one in the dump has a node or is finished.")
+    } else {
+        "No pod is pending: every pod of the dump has a node or is finished.".to_owned()
     }
 }
 

@@ -130,6 +130,7 @@ fn load(given: Given, wanted: &Wanted, digests: Digests, meter: &Meter) -> (Cont
     let mut loaded = load::load_metered(&files, wanted, meter);
     problems.append(&mut loaded.problems);
     problems.extend(load::without_nodes(&loaded.cluster));
+    problems.extend(load::without_pods(&loaded.cluster));
     problems.extend(files.changed());
     let problems = problem::cap(problems);
     let schedulers = schedulers::schedulers(&files, &loaded.cluster);

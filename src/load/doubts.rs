@@ -137,6 +137,17 @@ pub fn without_nodes(cluster: &Cluster) -> Option<Problem> {
     Some(problem(ProblemCode::NoNodes, message, help))
 }
 
+/// What can be told of nodes without pods, where there are none.
+pub fn without_pods(cluster: &Cluster) -> Option<Problem> {
+    if !cluster.pods.is_empty() || cluster.nodes.is_empty() {
+        return None;
+    }
+    let message = format!("the dump holds {} and no Pods", many(cluster.nodes.len(), "node"));
+    let help = "without pods it is not known which of them are pending, nor what the nodes hold: add \
+                `kubectl get pods -A -o json`";
+    Some(problem(ProblemCode::NoPods, message, help))
+}
+
 /// Objects that an API server has stored have a status, and these have none.
 fn stripped(cluster: &Cluster) -> (Vec<Kind>, Option<Problem>) {
     let stored = |pod: &&Pod| pod.status_missing && pod.uid.is_some();

@@ -54,7 +54,7 @@ pub use clusters::ClusterPart;
 pub use coverage::Held;
 use coverage::Ledger;
 use doubts::Traces;
-pub use doubts::without_nodes;
+pub use doubts::{without_nodes, without_pods};
 use foreign::Strangers;
 use harvest::{Batch, Harvest};
 use moments::Choice;
