@@ -347,3 +347,123 @@ fn folders_name_the_namespaces_that_objects_do_not() {
         assert_eq!(keys, [want], "{path}");
     }
 }
+
+/// Nodes and pods of a small cluster, as one text each.
+fn small() -> (String, String) {
+    let node = serde_json::json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+        "status": {"allocatable": {"cpu": "2"}, "nodeInfo": {"kubeletVersion": "v1.34.0"}}});
+    let pod = serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"containers": [{"name": "c"}]}});
+    (node.to_string(), pod.to_string())
+}
+
+#[track_caller]
+fn reads_pods(path: &str, bytes: &[u8], want: &[&str]) -> Vec<Problem> {
+    let (loaded, problems) = read(&[(path.to_owned(), bytes.to_vec())]);
+    let keys: Vec<String> = loaded.cluster.pod_range().map(|it| loaded.cluster.pod_key(it)).collect();
+    assert_eq!(keys, want, "{problems:?}");
+    problems
+}
+
+#[test]
+fn a_stream_that_is_cut_inside_a_document_says_so() {
+    let (items, _) = reference();
+    let mut tried = 0;
+    for (layout, files) in export::layouts(&items).into_iter().filter(|(_, files)| files.len() == 1) {
+        let (name, bytes) = &files[0];
+        for end in (1000..bytes.len()).step_by(1000) {
+            // Behind a line, or where a document on one line is complete, nothing tells.
+            let complete = bytes[..end].ends_with(b"}") && bytes.get(end) == Some(&b'\n');
+            if complete || bytes[..end].ends_with(b"\n") || bytes[end..].iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let cut = read(&[(name.clone(), bytes[..end].to_vec())]);
+            assert!(is_told(&cut), "{layout} cut at {end} of {}", bytes.len());
+            tried += 1;
+        }
+    }
+    assert!(tried > 500, "{tried}");
+}
+
+#[test]
+fn a_watch_that_breaks_off_in_a_change_counts_as_cut() {
+    let (node, pod) = small();
+    let text = format!("{{\"type\":\"ADDED\",\"object\":{node}}}\n{{\"type\":\"ADDED\",\"object\":{pod}}}\n");
+    assert_eq!(reads_pods("watch.json", text.as_bytes(), &["shop/web"]), []);
+    let (loaded, problems) = read(&[("watch.json".to_owned(), text.as_bytes()[..text.len() - 9].to_vec())]);
+    assert_eq!(problems.iter().map(|it| it.code).collect::<Vec<_>>(), [ProblemCode::BrokenJson]);
+    let pods = loaded.cluster.coverage.iter().find(|it| it.kind == Kind::Pod).unwrap();
+    assert_eq!(pods.state, CoverageState::Truncated);
+}
+
+#[test]
+fn objects_without_a_kind_are_read_for_what_they_are() {
+    let (node, pod) = small();
+    let bare = |text: &str| {
+        let mut object: Value = serde_json::from_str(text).unwrap();
+        object.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
+        object.to_string()
+    };
+    let (node, pod) = (bare(&node), bare(&pod));
+    for text in [format!("{node}\n{pod}\n"), format!("[{node},{pod}]"), format!("{{\"items\":[{node},{pod}]}}")] {
+        assert_eq!(reads_pods("dump", text.as_bytes(), &["shop/web"]), [], "{text}");
+        let cut = read(&[("dump".to_owned(), text.as_bytes()[..text.len() - 9].to_vec())]);
+        assert!(is_told(&cut), "{text}");
+    }
+}
+
+#[test]
+fn a_list_may_be_spelled_in_lower_case() {
+    let (node, pod) = small();
+    let text = format!("{{\"kind\":\"list\",\"items\":[{node},{pod}]}}");
+    assert_eq!(reads_pods("dump", text.as_bytes(), &["shop/web"]), []);
+}
+
+#[test]
+fn what_two_shells_wrote_to_one_file_is_read_whole() {
+    let (node, pod) = small();
+    let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let list = |object: &str| format!("{{\"kind\":\"List\",\"items\":[{object}]}}\r\n");
+    let (nodes, pods) = (list(&node), list(&pod));
+    let marked = utf16(&format!("\u{feff}{nodes}"));
+    for bytes in [
+        [utf16(&nodes), pods.clone().into_bytes()].concat(),
+        [marked, pods.clone().into_bytes()].concat(),
+        [nodes.clone().into_bytes(), utf16(&pods)].concat(),
+        [nodes.into_bytes(), utf16(&format!("\u{feff}{pods}"))].concat(),
+    ] {
+        let (loaded, problems) = read(&[("dump.json".to_owned(), bytes)]);
+        assert_eq!((loaded.cluster.nodes.len(), loaded.cluster.pods.len()), (1, 1), "{problems:?}");
+    }
+}
+
+#[test]
+fn logs_between_yaml_documents_are_no_objects() {
+    let text = "apiVersion: v1\nkind: PodList\nitems:\n- metadata:\n    name: web\n    namespace: shop\n\
+        ==== START logs for container c of pod shop/web ====\nmsg: : x\n\t- [\n---\napiVersion: v1\nkind: Pod\n\
+        metadata:\n  name: from-a-log\n==== END logs for container c of pod shop/web ====\n---\n\
+        apiVersion: v1\nkind: PodList\nitems:\n- metadata:\n    name: db\n    namespace: shop\n";
+    assert_eq!(reads_pods("dump.txt", text.as_bytes(), &["shop/db", "shop/web"]), []);
+}
+
+#[test]
+fn what_kubectl_complained_of_is_told() {
+    let (node, _) = small();
+    let forbidden = b"Error from server (Forbidden): pods is forbidden: User \"x\" cannot list resource \"pods\"\n";
+    let (_, problems) = read(&[
+        ("a/nodes.json".to_owned(), node.into_bytes()),
+        ("a/pods.json".to_owned(), forbidden.to_vec()),
+        ("a/app.log".to_owned(), b"Error: not for us\n".to_vec()),
+    ]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].code, ProblemCode::ErrorAnswer);
+    assert!(problems[0].message.contains("pods is forbidden"), "{problems:?}");
+}
+
+#[test]
+fn an_object_that_is_no_json_is_named_as_far_as_it_is() {
+    let (node, pod) = small();
+    let text = format!("{node}\n{}\n", pod.replace("\"spec\":{", "\"spec\":{\"priority\":NaN,"));
+    let problems = reads_pods("dump", text.as_bytes(), &[]);
+    assert!(problems[0].message.starts_with("Pod shop/web: "), "{problems:?}");
+}

@@ -173,11 +173,17 @@ impl Harvest {
         let spelling = own.within(list.map(|list| list.1));
         let origin = Origin { file: document.file, offset: document.offset };
         let mut kind = spelling.resolve();
+        let guess = |spelling: &Spelling<'_>, json: &[u8]| {
+            if spelling.kind.is_none() && spelling.api_version.is_none() { kind::guessed(json) } else { None }
+        };
         if let Some((id, list)) = list {
             // Items of a list that says nothing: its key or the file's name is all there is.
             let hint = || kind::hinted(list.hint.unwrap_or(path));
             kind = kind.or_else(|| if spelling.kind.is_none() { hint() } else { None });
+            kind = kind.or_else(|| guess(&spelling, document.json));
             self.stands_in(origin.file, id, list, kind);
+        } else {
+            kind = kind.or_else(|| guess(&spelling, document.json));
         }
         if is_empty_object(document.json) {
             return;

@@ -1,6 +1,8 @@
 //! Which kind an object is: by group and kind, since other groups have kinds of the same name.
 
 use crate::model::cluster::Kind;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// The kind of an object or list that may not name its group: then the kind's own name has to do.
 pub(super) fn of_spelling(kind: &str, api_version: Option<&str>) -> Option<Kind> {
@@ -48,6 +50,50 @@ pub(super) fn hinted(path: &str) -> Option<Kind> {
     file.or_else(|| parts.next().and_then(of_plural))
 }
 
+/// The kind of an object that says none and stands in no list that does, by fields that only one kind has: what is left
+/// of a list that was read with `--raw` and taken apart with jq.
+pub(super) fn guessed(json: &[u8]) -> Option<Kind> {
+    #[derive(Deserialize)]
+    struct Shape {
+        #[serde(rename = "metadata")]
+        _metadata: Named,
+        spec: Option<Spec>,
+        status: Option<Status>,
+        value: Option<i64>,
+    }
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(rename = "name")]
+        _name: IgnoredAny,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Spec {
+        containers: Option<Vec<IgnoredAny>>,
+        min_available: Option<IgnoredAny>,
+        max_unavailable: Option<IgnoredAny>,
+    }
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Status {
+        allocatable: Option<IgnoredAny>,
+        node_info: Option<IgnoredAny>,
+        disruptions_allowed: Option<IgnoredAny>,
+    }
+    let Shape { _metadata, spec, status, value } = serde_json::from_slice(json).ok()?;
+    let (spec, status) = (spec.unwrap_or_default(), status.unwrap_or_default());
+    let budget = spec.min_available.or(spec.max_unavailable).or(status.disruptions_allowed);
+    if spec.containers.is_some() {
+        Some(Kind::Pod)
+    } else if status.node_info.and(status.allocatable).is_some() {
+        Some(Kind::Node)
+    } else if budget.is_some() {
+        Some(Kind::PodDisruptionBudget)
+    } else {
+        value.map(|_| Kind::PriorityClass)
+    }
+}
+
 /// The kind of a resource name or short name, in any spelling.
 pub(super) fn of_plural(name: &str) -> Option<Kind> {
     let letters = name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
@@ -88,6 +134,21 @@ mod tests {
         assert_eq!(of("longhorn.io/v1beta2", "Node"), None);
         assert_eq!(of("metrics.k8s.io/v1beta1", "PodMetrics"), None);
         assert_eq!(of("policy/v1beta1", "PodDisruptionBudget"), Some(Kind::PodDisruptionBudget));
+    }
+
+    #[test]
+    fn objects_without_a_kind_are_known_by_their_fields() {
+        for (json, kind) in [
+            (r#"{"metadata":{"name":"a"},"spec":{"containers":[{}]}}"#, Some(Kind::Pod)),
+            (r#"{"metadata":{"name":"a"},"status":{"allocatable":{},"nodeInfo":{}}}"#, Some(Kind::Node)),
+            (r#"{"metadata":{"name":"a"},"spec":{"minAvailable":1}}"#, Some(Kind::PodDisruptionBudget)),
+            (r#"{"metadata":{"name":"a"},"value":1000}"#, Some(Kind::PriorityClass)),
+            (r#"{"metadata":{"name":"a"},"spec":{"template":{"spec":{"containers":[]}}}}"#, None),
+            (r#"{"metadata":{},"spec":{"containers":[{}]}}"#, None),
+            (r#"{"spec":{"containers":[{}]}}"#, None),
+        ] {
+            assert_eq!(guessed(json.as_bytes()), kind, "{json}");
+        }
     }
 
     #[test]

@@ -256,8 +256,13 @@ pub(super) fn title_of(kind: Kind, json: &[u8]) -> String {
         #[serde(borrow, default)]
         metadata: Option<Names<'a>>,
     }
-    let named: Named<'_> = serde_json::from_slice(json).unwrap_or_default();
-    let names = named.metadata.unwrap_or_default();
+    let named: Option<Named<'_>> = serde_json::from_slice(json).ok();
+    // Where it is no JSON further on, what stands before that may still be.
+    let first = || {
+        let rest = &json[memchr::memmem::find(json, b"\"metadata\":")? + "\"metadata\":".len()..];
+        serde_json::Deserializer::from_slice(rest).into_iter::<Names<'_>>().next()?.ok()
+    };
+    let names = named.and_then(|it| it.metadata).or_else(first).unwrap_or_default();
     let namespace = filled(names.namespace.as_ref()).filter(|_| kind.is_namespaced());
     title(kind, namespace, filled(names.name.as_ref()))
 }

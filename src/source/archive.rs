@@ -64,6 +64,8 @@ pub(crate) enum FlawKind {
     Foreign(Foreign),
     /// It is encrypted.
     Encrypted,
+    /// It is compressed in a way that is not read: which.
+    Method(String),
 }
 
 /// What came out of an archive.
@@ -135,7 +137,10 @@ impl Unfolding<'_> {
         } else {
             FlawKind::Damaged(error.to_string())
         };
-        self.flaw(path, what);
+        // The rest of a stream breaks for the reason that its beginning broke for.
+        if self.out.flaws.last().is_none_or(|last| last.path != path || last.what != what) {
+            self.flaw(path, what);
+        }
     }
 
     /// Looks at a stream and takes it apart, or keeps it.
@@ -261,6 +266,11 @@ impl Unfolding<'_> {
             let name = String::from_utf8_lossy(entry.name_raw()).replace('\\', "/");
             if names::is_passed_over(&name) {
                 self.out.others += 1;
+                continue;
+            }
+            if !matches!(entry.compression(), zip::CompressionMethod::Stored | zip::CompressionMethod::Deflated) {
+                let method = entry.compression().to_string();
+                self.flaw(&format!("{path}!{name}"), FlawKind::Method(method));
                 continue;
             }
             let modified = entry.last_modified().and_then(seconds);
@@ -504,6 +514,17 @@ mod tests {
             let unfolded = unfold("x", &[first, second].concat(), tight());
             assert_eq!(unfolded.members.first().map(|it| it.bytes.as_slice()), Some(&b"[1,2]"[..]));
         }
+    }
+
+    #[test]
+    fn a_method_that_is_not_read_is_named_once() {
+        let mut bytes = zip(&[("a.json", DOCUMENT)]);
+        for (mark, method) in [(b"PK\x03\x04", 8), (b"PK\x01\x02", 10)] {
+            let at = memchr::memmem::find(&bytes, mark).expect("a zip has both headers") + method;
+            bytes[at..at + 2].copy_from_slice(&12_u16.to_le_bytes());
+        }
+        let unfolded = unfold("z.zip", &bytes, tight());
+        assert!(matches!(&unfolded.flaws[..], [Flaw { path, what: FlawKind::Method(_) }] if path == "z.zip!a.json"));
     }
 
     #[test]

@@ -41,8 +41,57 @@ pub(crate) fn detect(head: &[u8]) -> Encoding {
     }
 }
 
+/// How many bytes in a row tell that a text goes on in another encoding.
+const TURN: usize = 128;
+
+/// Where a text of one encoding goes on in another: what several programs wrote to one file, as PowerShell's `>>` behind
+/// what another shell wrote. A whole text has no such place.
+fn turn(bytes: &[u8], encoding: Encoding) -> Option<usize> {
+    if encoding == Encoding::Utf8 {
+        let zero = memchr::memchr(0, bytes)?;
+        let marked = memchr::memchr2(0xff, 0xfe, &bytes[..zero]).unwrap_or(zero);
+        let begins =
+            |at: &usize| bytes.get(*at..).is_some_and(|rest| detect(&rest[..rest.len().min(LOOK)]) != Encoding::Utf8);
+        // Nobody begins with white space: behind it, the zero is the high byte of what comes next.
+        let after_space = zero.checked_sub(1).is_none_or(|before| bytes[before].is_ascii_whitespace());
+        return [marked, if after_space { zero } else { zero - 1 }].into_iter().find(begins);
+    }
+    // ASCII in pairs is a character of UTF-16 as well, but hardly so many of them in a row.
+    let text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let mut run = 0;
+    for (at, pair) in bytes.chunks_exact(2).enumerate() {
+        run = if pair.iter().all(text) { run + 2 } else { 0 };
+        if run >= TURN {
+            return Some(at * 2 + 2 - run);
+        }
+    }
+    None
+}
+
+/// Whether a text that begins in UTF-8 goes on in another encoding.
+pub(crate) fn is_mixed(bytes: &[u8]) -> bool {
+    turn(bytes, Encoding::Utf8).is_some()
+}
+
+/// Reads a text that begins in an encoding, and may go on in others.
+pub(crate) fn decode(mut bytes: &[u8], mut encoding: Encoding) -> String {
+    let mut text = String::new();
+    loop {
+        let end = turn(bytes, encoding).filter(|end| *end > 0).unwrap_or(bytes.len());
+        match encoding {
+            Encoding::Utf8 => text.push_str(&String::from_utf8_lossy(&bytes[..end])),
+            _ => text.push_str(&decode_utf16(&bytes[..end], encoding)),
+        }
+        bytes = &bytes[end..];
+        if bytes.is_empty() {
+            return text;
+        }
+        encoding = detect(bytes);
+    }
+}
+
 /// Reads UTF-16. Characters that are none, and half of a last one, become U+FFFD. The mark is left out.
-pub(crate) fn decode_utf16(bytes: &[u8], encoding: Encoding) -> String {
+fn decode_utf16(bytes: &[u8], encoding: Encoding) -> String {
     let unit = |pair: &[u8]| match encoding {
         Encoding::Utf16Be => u16::from_be_bytes([pair[0], pair[1]]),
         Encoding::Utf16Le | Encoding::Utf8 => u16::from_le_bytes([pair[0], pair[1]]),
@@ -81,6 +130,27 @@ mod tests {
         }
         assert_eq!(detect(&[0; 64]), Encoding::Utf8);
         assert_eq!(detect(b""), Encoding::Utf8);
+    }
+
+    #[test]
+    fn a_text_may_go_on_in_another_encoding() {
+        let first = "{\"kind\": \"Pod\"}\n".repeat(20);
+        let second = "[{\"kind\": \"Nöde\", \"a\": \"一二三\"}]\r\n".repeat(20);
+        let whole = format!("{first}{second}{first}");
+        for to_bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+            let between = [first.as_bytes(), &utf16(&second, to_bytes), first.as_bytes()].concat();
+            assert!(is_mixed(&between));
+            assert_eq!(decode(&between, Encoding::Utf8), whole);
+            let marked = utf16(&format!("\u{feff}{second}"), to_bytes);
+            assert_eq!(decode(&[first.as_bytes(), &marked].concat(), Encoding::Utf8), format!("{first}{second}"));
+            let around = [utf16(&second, to_bytes), first.clone().into_bytes(), utf16(&second, to_bytes)].concat();
+            assert_eq!(decode(&around, detect(&around)), format!("{second}{first}{second}"));
+        }
+        for text in [&first, &second, &"丏丐丑".repeat(90)] {
+            assert!(!is_mixed(text.as_bytes()), "{text}");
+            assert_eq!(decode(&utf16(text, u16::to_le_bytes), Encoding::Utf16Le), *text);
+        }
+        assert!(!is_mixed(&[first.as_bytes(), &[0; 99]].concat()), "written over a longer file");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The table of input files.
 
 use super::archive::{self, Flaw, FlawKind, Limits, Member, Unfolded};
-use super::encoding;
+use super::encoding::{self, Encoding};
 use super::given::{self, Given, Item, Seen, Stamp};
 use super::map;
 use super::meter::{Meter, Share};
@@ -405,7 +405,12 @@ fn convert(mut raw: Raw, share: &Share<'_>) -> Intake {
     let mut form = Form::AsIs;
     let mut content = sniff::sniff(head(&raw.bytes));
     if let Content::Utf16(encoding) = content {
-        raw.bytes = Bytes::Owned(encoding::decode_utf16(&raw.bytes, encoding).into_bytes());
+        raw.bytes = Bytes::Owned(encoding::decode(&raw.bytes, encoding).into_bytes());
+        content = sniff::sniff(head(&raw.bytes));
+        form = Form::Utf16;
+    } else if raw.bytes.len() as u64 <= READ_UP_TO && content.may_be_utf8() && encoding::is_mixed(&raw.bytes) {
+        // What a script put together; a file of hundreds of megabytes is not looked through once more for that.
+        raw.bytes = Bytes::Owned(encoding::decode(&raw.bytes, Encoding::Utf8).into_bytes());
         content = sniff::sniff(head(&raw.bytes));
         form = Form::Utf16;
     }
@@ -431,7 +436,13 @@ fn convert(mut raw: Raw, share: &Share<'_>) -> Intake {
         Content::Blank => Intake::problem(blank_problem(&raw.path)),
         // An archive in UTF-16 is none.
         Content::Text | Content::Binary | Content::Utf16(_) | Content::Compressed(_) | Content::Tar | Content::Zip => {
-            let problems = if raw.named { vec![no_objects(&raw.path)] } else { Vec::new() };
+            // A log that lies among the files is not worth a word.
+            let expected = raw.named || raw.path.ends_with(".json") || raw.path.ends_with(".yaml");
+            let problems = match noise::refusal(head(&raw.bytes)) {
+                Some(refusal) if expected => vec![refusal_problem(&raw.path, &refusal)],
+                _ if raw.named => vec![no_objects(&raw.path)],
+                _ => Vec::new(),
+            };
             Intake { problems, passed_over: u64::from(!raw.named), files: Vec::new() }
         }
     }
@@ -441,6 +452,7 @@ fn convert_yaml(raw: Raw, from: usize, share: &Share<'_>) -> Intake {
     let Raw { path, bytes, size, modified, .. } = raw;
     let lines_before = "\n".repeat(memchr::memchr_iter(b'\n', &bytes[..from]).count());
     let text = lines_before + &String::from_utf8_lossy(&bytes[from..]);
+    let text = noise::blank_logs(&text).unwrap_or(text);
     let mut converted = yaml::to_json_counted(&text, share);
     if !converted.troubles.is_empty()
         && let Some(quiet) = noise::blank_noise(&text)
@@ -502,6 +514,11 @@ fn blank_problem(path: &str) -> Problem {
     problem_of(path, ProblemCode::BlankFile, format!("`{path}` is blank"), help)
 }
 
+fn refusal_problem(path: &str, refusal: &str) -> Problem {
+    let message = format!("`{path}` holds what kubectl complained of in place of objects: {refusal}");
+    problem_of(path, ProblemCode::ErrorAnswer, message, ProblemCode::ErrorAnswer.remedy())
+}
+
 fn no_objects(path: &str) -> Problem {
     let help = "give a file that `kubectl get -o json` (or `-o yaml`) wrote, or an archive of such files";
     problem_of(path, ProblemCode::ForeignFormat, format!("`{path}` holds neither JSON nor YAML"), help)
@@ -534,6 +551,12 @@ fn flaw_problem(flaw: Flaw, limits: Limits) -> Problem {
             ProblemCode::ArchiveTooLarge,
             format!("`{path}` lies in more than {} archives", limits.depth),
             "unpack the outer ones",
+        ),
+        FlawKind::Method(method) => problem_of(
+            path,
+            ProblemCode::BrokenArchive,
+            format!("`{path}` is compressed in a way that is not read: {method}"),
+            "make the archive again with the usual method (deflate), or unpack it and give the folder",
         ),
         FlawKind::Encrypted => problem_of(
             path,

@@ -115,6 +115,46 @@ pub(crate) fn blank_noise(text: &str) -> Option<String> {
     found.then_some(out)
 }
 
+/// How lines begin with which kubectl says that it has no answer.
+const REFUSALS: &[&str] = &[
+    "Error from server",
+    "error: ",
+    "Error: ",
+    "Unable to connect to the server",
+    "The connection to the server",
+    "command terminated with exit code",
+];
+
+/// The first line with which kubectl says that it has no answer, where a text that is no dump has one.
+pub(crate) fn refusal(head: &[u8]) -> Option<String> {
+    const SHOWN: usize = 200;
+    let head = String::from_utf8_lossy(head);
+    let line = head.lines().map(str::trim).find(|line| REFUSALS.iter().any(|it| line.starts_with(it)))?;
+    Some(line.chars().take(SHOWN).collect())
+}
+
+/// Replaces the logs in what `kubectl cluster-info dump` prints by empty lines: they may look like anything, objects
+/// included. A section that has no end goes on to the end. `None` where there are none.
+pub(crate) fn blank_logs(text: &str) -> Option<String> {
+    const START: &str = "==== START logs";
+    const END: &str = "==== END logs";
+    if !text.starts_with(START) && memchr::memmem::find(text.as_bytes(), b"\n==== START logs").is_none() {
+        return None;
+    }
+    let mut inside = false;
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        inside |= line.starts_with(START);
+        if inside {
+            inside = !line.starts_with(END);
+            out.push_str(if line.ends_with('\n') { "\n" } else { "" });
+        } else {
+            out.push_str(line);
+        }
+    }
+    Some(out)
+}
+
 /// What a text turns out to be that does not begin like a dump: the first line that does begin one, with its offset.
 pub(crate) fn first_document(text: &[u8]) -> Option<(usize, Begins)> {
     let mut at = 0;
@@ -169,6 +209,21 @@ mod tests {
     fn blanking_keeps_lines() {
         assert_eq!(blank_noise("Warning: x\na: 1\nroot@a:~# ").as_deref(), Some("\na: 1\n"));
         assert_eq!(blank_noise("a: 1\n"), None);
+    }
+
+    #[test]
+    fn logs_are_no_documents() {
+        let text = "a: 1\n==== START logs for container c of pod a/b ====\nkind: Pod\n---\n- x: [\n\
+                    ==== END logs for container c of pod a/b ====\n---\nb: 2\n==== START logs\nkind: Pod";
+        assert_eq!(blank_logs(text).as_deref(), Some("a: 1\n\n\n\n\n\n---\nb: 2\n\n"));
+        assert_eq!(blank_logs("a: ==== START logs\n"), None);
+    }
+
+    #[test]
+    fn refusals_are_told_from_other_text() {
+        let text = "\nError from server (Forbidden): pods is forbidden\n";
+        assert_eq!(refusal(text.as_bytes()).as_deref(), Some("Error from server (Forbidden): pods is forbidden"));
+        assert_eq!(refusal(b"hello\nno error: here\n"), None);
     }
 
     #[test]

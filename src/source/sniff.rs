@@ -31,6 +31,13 @@ pub(crate) enum Content {
     Binary,
 }
 
+impl Content {
+    /// Whether it may be text that begins in UTF-8, whatever it goes on in.
+    pub(crate) fn may_be_utf8(self) -> bool {
+        matches!(self, Content::Json | Content::Yaml | Content::Text | Content::Binary)
+    }
+}
+
 /// Ways to compress a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {

@@ -373,12 +373,14 @@ impl<'b, 'r> Scanner<'b, 'r> {
         let mut false_starts = 0;
         let mut noise = None;
         let (mut first, mut gave_up) = (None, false);
+        let (mut last_end, mut begun) = (None, None);
         while let Some(start) = self.next_start(at).filter(|_| !self.room.is_exceeded()) {
             let (documents, breaks) = (self.out.documents.len(), self.out.breaks.len());
             first.get_or_insert(start);
             let stop = match self.value(start, None, 0) {
                 Ok(end) => {
                     at = end;
+                    last_end = Some(end);
                     continue;
                 }
                 Err(stop) => stop,
@@ -388,6 +390,11 @@ impl<'b, 'r> Scanner<'b, 'r> {
                 Stop::Syntax(offset) => offset,
             };
             let kubernetes = self.out.documents.len() > documents || self.out.breaks.len() > breaks;
+            let follows = last_end.is_some_and(|end| self.skip_space(end) == start);
+            if !kubernetes && follows && matches!(stop, Stop::End) && self.begins_object(start) {
+                // The next document, begun right behind the last one; unless others come, it was the last.
+                begun = Some((documents, stop));
+            }
             if !kubernetes {
                 // Most likely a line of a log that begins with a bracket.
                 noise.get_or_insert((start, offset, stop));
@@ -401,6 +408,12 @@ impl<'b, 'r> Scanner<'b, 'r> {
                 }
             }
             at = self.next_line(if kubernetes { offset.max(start + 1) } else { start + 1 });
+        }
+        if let Some((documents, stop)) = begun
+            && self.out.documents.len() == documents
+            && self.out.breaks.is_empty()
+        {
+            self.break_at(stop, None, None);
         }
         if let Some((start, offset, stop)) = noise
             && self.out.breaks.is_empty()
@@ -577,7 +590,7 @@ impl<'b, 'r> Scanner<'b, 'r> {
             self.out.foreign.push(Foreign { offset: start as u64, spelling });
             return Ok(end);
         }
-        let is_list = shape.items && shape.kind.is_none_or(|kind| kind.ends_with("List"));
+        let is_list = shape.items && shape.kind.is_none_or(|kind| kind.ends_with("List") || kind == "list");
         if is_list {
             let own = shape.list.unwrap_or_else(|| self.begin_list(start, (None, None)));
             self.finish_list(own, start, &shape, list.is_some());
@@ -680,8 +693,16 @@ impl<'b, 'r> Scanner<'b, 'r> {
             list.kind = list.kind.or(shape.kind);
             list.api_version = list.api_version.or(shape.api_version);
         }
-        if outermost && (shape.items || shape.kind.is_some() || shape.api_version.is_some()) {
+        let kubernetes = shape.items || shape.kind.is_some() || shape.api_version.is_some() || shape.parts;
+        if outermost && kubernetes {
             self.break_at(stop, shape.kind, shape.api_version);
+        } else if outermost && let Some(object) = shape.object {
+            // A change that a watch or a recorder was writing: of which object, its beginning says.
+            let leading = leading_kind(&self.bytes[object..]);
+            if leading.is_some() || shape.change().is_some() {
+                let (kind, api_version) = leading.unzip();
+                self.break_at(stop, kind, api_version);
+            }
         }
     }
 
@@ -714,6 +735,12 @@ impl<'b, 'r> Scanner<'b, 'r> {
                 None => return Err(Stop::End),
             }
             let value = at;
+            match (key, self.bytes.get(value)) {
+                // Before they are read, for a break inside tells what breaks off.
+                (br#""object""# | br#""resource""#, Some(b'{')) => shape.object = Some(value),
+                (br#""metadata""# | br#""spec""#, Some(b'{')) => shape.parts = true,
+                _ => {}
+            }
             at = match (key, self.bytes.get(value)) {
                 (br#""items""#, Some(b'[')) if depth < MAX_NESTING && shape.list.is_none() => {
                     let own = self.begin_list(value, (shape.kind, shape.api_version));
@@ -740,7 +767,6 @@ impl<'b, 'r> Scanner<'b, 'r> {
                 br#""Items""# => shape.go_items = true,
                 br#""ListMeta""# | br#""ResourceVersion""# | br#""SelfLink""# => shape.go_metadata = true,
                 br#""items""# => shape.items |= self.bytes[value..at] == *b"null",
-                br#""object""# | br#""resource""# if self.bytes[value] == b'{' => shape.object = Some(value),
                 _ => {}
             }
             at = self.skip_space(at);
