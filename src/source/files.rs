@@ -437,7 +437,8 @@ fn convert(mut raw: Raw, share: &Share<'_>) -> Intake {
         // An archive in UTF-16 is none.
         Content::Text | Content::Binary | Content::Utf16(_) | Content::Compressed(_) | Content::Tar | Content::Zip => {
             // A log that lies among the files is not worth a word.
-            let expected = raw.named || raw.path.ends_with(".json") || raw.path.ends_with(".yaml");
+            let extension = Path::new(&raw.path).extension();
+            let expected = raw.named || extension.is_some_and(|it| it == "json" || it == "yaml" || it == "yml");
             let problems = match noise::refusal(head(&raw.bytes)) {
                 Some(refusal) if expected => vec![refusal_problem(&raw.path, &refusal)],
                 _ if raw.named => vec![no_objects(&raw.path)],
