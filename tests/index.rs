@@ -222,6 +222,37 @@ fn an_index_that_is_none_is_told_and_never_overwritten() {
 }
 
 #[test]
+fn what_is_no_file_or_larger_than_any_index_is_never_replaced() {
+    let scratch = Scratch::new("index-precious");
+    let folder = scratch.path("folder");
+    fs::create_dir(&folder).unwrap();
+    // A dump that was taken for the index, most of it holes.
+    let large = scratch.path("large.json");
+    File::create(&large).unwrap().set_len(9 << 30).unwrap();
+    for index in [&folder, &large] {
+        let before = inode(index);
+        let output = ask(index, &["fixtures/fits"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(err(&output).contains("is no index of this program"), "{}", err(&output));
+        assert_eq!(inode(index), before);
+    }
+    assert_eq!(large.metadata().unwrap().len(), 9 << 30);
+}
+
+#[test]
+fn an_index_of_somebody_else_is_not_believed() {
+    let scratch = Scratch::new("index-stranger");
+    let index = scratch.path("index");
+    ask(&index, &["fixtures/fits"]);
+    // Only the administrator may give a file away.
+    if std::os::unix::fs::chown(&index, Some(65534), None).is_ok() && index.metadata().unwrap().uid() == 65534 {
+        let output = ask(&index, &["fixtures/fits"]);
+        assert!(err(&output).contains("may have been written by others"), "{}", err(&output));
+        assert_eq!(output.stdout, run(&["explain", "fixtures/fits"]).stdout);
+    }
+}
+
+#[test]
 fn a_damaged_or_exposed_index_is_made_anew() {
     let scratch = Scratch::new("index-damaged");
     let index = scratch.path("index");
@@ -256,6 +287,7 @@ fn an_index_that_cannot_be_written_is_a_note() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(output.stdout, run(&["explain", "fixtures/fits"]).stdout);
     assert!(err(&output).contains("is not written: "), "{}", err(&output));
+    assert!(!err(&output).contains(".preempt-audit-"), "nobody asked for the temporary file: {}", err(&output));
     // A file that could not be read may be readable next time.
     let output = ask(&scratch.path("index"), &["fixtures/fits", "gone.json"]);
     assert!(err(&output).contains("is not written: "), "{}", err(&output));

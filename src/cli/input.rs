@@ -3,6 +3,7 @@
 use super::args::{InputArgs, When};
 use super::failure::Failure;
 use super::io::Io;
+use super::outfile;
 use crate::index::{self, Content, Hit, Miss, Question, Unwritten};
 use crate::kube::detect::SchedulerContainer;
 use crate::load::{self, Loaded, Wanted, schedulers};
@@ -163,6 +164,10 @@ fn indexed(
             let help = "name a file that is not there yet; it is made";
             return Err(Failure::new(format!("`{name}` is there and is no index of this program")).help(help));
         }
+        Err(Miss::Closed) => {
+            let note = format!("the index `{name}` cannot be read: it is left as it is");
+            return Ok((load(given, wanted, Digests::Skip, meter).0, Some(note)));
+        }
         Err(Miss::Unusable(reason)) => note = Some(format!("the index `{name}` {reason}: it is made anew")),
     }
     let (content, seen) = load(given, wanted, Digests::Take, meter);
@@ -174,7 +179,7 @@ fn unwritten(path: &Path, written: Result<(), Unwritten>) -> Option<String> {
     let why = match written {
         Ok(()) => return None,
         Err(Unwritten::Unsteady) => "a file is a pipe, could not be read, or changed while it was read".to_owned(),
-        Err(Unwritten::Failed(error)) => error.to_string(),
+        Err(Unwritten::Failed(error)) => outfile::reason(&error),
     };
     Some(format!("the index `{}` is not written: {why}", path.display()))
 }

@@ -65,5 +65,11 @@ impl Write for OutFile {
 }
 
 fn failure(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(format!("cannot write `{}`: {error}", path.display()))
+    Failure::new(format!("cannot write `{}`: {}", path.display(), reason(error)))
+}
+
+/// What the system says, without the name of the temporary file, which nobody asked for.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at path \"").map_or(text.as_str(), |it| it.0).to_owned()
 }

@@ -87,6 +87,8 @@ pub enum Miss {
     Absent,
     /// What is there is no index: it must not be overwritten.
     Foreign,
+    /// What is there cannot be read, so that nobody can tell whether it is an index: it must not be overwritten.
+    Closed,
     /// It is of no use, and may be overwritten.
     Unusable(Reason),
 }
@@ -150,11 +152,7 @@ fn program() -> String {
 
 /// Reads an index.
 pub fn read(path: &Path, question: &Question, given: &Given) -> Result<Hit, Miss> {
-    let bytes = match open(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Miss::Absent),
-        Err(_) => return Err(Miss::Unusable(Reason::Unreadable)),
-    };
+    let bytes = open(path)?;
     if bytes.is_empty() {
         return Err(Miss::Absent);
     }
@@ -167,19 +165,28 @@ pub fn read(path: &Path, question: &Question, given: &Given) -> Result<Hit, Miss
     read_bytes(&bytes, question, given).map_err(Miss::Unusable)
 }
 
-fn open(path: &Path) -> io::Result<Bytes> {
-    let metadata = path.metadata()?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(io::ErrorKind::InvalidInput.into());
+fn open(path: &Path) -> Result<Bytes, Miss> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => Miss::Absent,
+        _ => Miss::Closed,
+    };
+    if !path.metadata().map_err(failed)?.is_file() {
+        return Err(Miss::Foreign);
     }
-    given::mapped(path)
+    let bytes = given::mapped(path).map_err(failed)?;
+    match bytes.len() as u64 {
+        ..=MAX_BYTES => Ok(bytes),
+        _ if bytes.starts_with(MAGIC) => Err(Miss::Unusable(Reason::Unreadable)),
+        _ => Err(Miss::Foreign),
+    }
 }
 
-/// Whether others than the owner may write the file: what it says is believed.
+/// Whether others than the user, and the administrator, may have written the file: what it says is believed.
 #[cfg(unix)]
 fn is_exposed(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    path.metadata().is_ok_and(|it| it.mode() & 0o022 != 0)
+    let user = rustix::process::geteuid().as_raw();
+    path.metadata().is_ok_and(|it| it.mode() & 0o022 != 0 || ![user, 0].contains(&it.uid()))
 }
 
 #[cfg(not(unix))]
