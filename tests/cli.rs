@@ -208,6 +208,43 @@ fn a_comparison_names_the_behaviour_that_makes_the_difference() {
 }
 
 #[test]
+fn a_comparison_says_what_the_dump_leaves_open() {
+    let holes = ["explain", "--compare", "1.34,1.37", "fixtures/volume-waits"];
+    let output = run(&holes);
+    assert_eq!(code(&output), 0);
+    assert!(
+        out(&output).contains("undetermined: the dump lacks something; see --kube-version 1.34"),
+        "{}",
+        out(&output)
+    );
+    let report = json(&[&holes[..], &["-o", "json"]].concat());
+    assert_eq!(report["pods"][0]["answers"][0]["certainty"], "undetermined");
+    assert_eq!(code(&run(&[&holes[..], &["--strict"]].concat())), 3);
+    let whole = ["explain", "--compare", "1.34,1.37", PDB_PROTECTS];
+    assert!(!out(&run(&whole)).contains("undetermined"));
+    assert_eq!(code(&run(&[&whole[..], &["--strict"]].concat())), 0);
+    assert_eq!(code(&run(&[&whole[..], &["--fail-on", "preemption"]].concat())), 1);
+    let other = run(&["explain", "--compare", "1.17,1.37", PDB_PROTECTS]);
+    assert!(err(&other).contains("1.17 is older than the oldest known release"), "{}", err(&other));
+    assert!(err(&run(&whole)).is_empty());
+}
+
+#[test]
+fn that_nothing_is_pending_is_said_only_where_the_dump_shows_it() {
+    let nodes = format!("{PDB_PROTECTS}/nodes.json");
+    for asked in [&["explain"][..], &["explain", "--compare", "1.34,1.37"]] {
+        let output = run(&[asked, &[&nodes]].concat());
+        assert!(out(&output).starts_with("No pod was read: whether any is pending is not known."), "{}", out(&output));
+        assert_eq!(code(&output), 0);
+        assert_eq!(code(&run(&[asked, &["--strict", &nodes]].concat())), 3);
+    }
+    let line: Value = json(&["explain", "-o", "ndjson", "--strict", &nodes]);
+    assert_eq!((&line["pod"], &line["exitStatus"]), (&Value::Null, &Value::from(3)));
+    let named = run(&["explain", "--pod", "shop/checkout-1", &nodes]);
+    assert!(out(&named).starts_with("shop/checkout-1 is not in the dump, which holds no pods."), "{}", out(&named));
+}
+
+#[test]
 fn a_configuration_and_gates_change_the_answer() {
     let config = ["explain", "-o", "json", "--scheduler-config", "fixtures/few-candidates/scheduler.yaml"];
     let sampled = json(&[&config[..], &["fixtures/few-candidates"]].concat());

@@ -180,7 +180,7 @@ pub(crate) struct Explain {
     #[arg(long = "pod", short, value_name = "POD")]
     pub(crate) pods: Vec<String>,
 
-    /// Namespace of pods that are given without one
+    /// Namespace of pods that are given without one; where none is given, only its pending pods are asked
     #[arg(long, short, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 

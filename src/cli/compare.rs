@@ -1,9 +1,9 @@
 //! `explain --compare`: one pod under several releases, and what makes the difference.
 
 use super::answers::{Desk, profile_of};
-use super::args::{Explain, Form};
+use super::args::{Explain, Form, StatusArgs};
 use super::exit::Exit;
-use super::explain::write_json;
+use super::explain::{self, write_json};
 use super::failure::Failure;
 use super::input::Input;
 use super::io::Io;
@@ -20,8 +20,9 @@ use crate::kube::profile::Profile;
 use crate::kube::release::Release;
 use crate::model::cluster::Cluster;
 use crate::model::id::PodId;
+use crate::problem::Problem;
 use crate::report::compare::tell;
-use crate::report::json::{API_VERSION, BecauseRow, CompareReport, ComparedAnswer, ComparedPod, Decision, Tool};
+use crate::report::json::{API_VERSION, BecauseRow, CompareReport, ComparedAnswer, ComparedPod, Decision, Level, Tool};
 use crate::report::view::View;
 use crate::report::{problems, view};
 use std::sync::Arc;
@@ -71,17 +72,19 @@ pub(crate) fn run(
     let symbols = &mut input.loaded.cluster.symbols;
     let schedulers: Vec<Scheduler> =
         releases.iter().map(|it| settings.at(it.first, symbols)).collect::<Result<_, _>>()?;
+    tell_notes(&schedulers, &input, args, io);
     let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
     let pods: Vec<PodId> = targets.iter().filter_map(Target::pod).collect();
-    let decisions: Vec<Vec<Decision>> = schedulers
+    let decisions: Vec<Vec<Decided>> = schedulers
         .iter()
         .map(|scheduler| {
             let desk = Desk::new(&cluster, scheduler);
-            pods.iter().map(|pod| desk.view(&desk.outcome(*pod)).decision()).collect()
+            pods.iter().map(|pod| Decided::of(&desk.view(&desk.outcome(*pod)), &args.status)).collect()
         })
         .collect();
     let mut compared = Vec::new();
-    let mut exit = Exit::Clean;
+    let exits = decisions.iter().flatten().map(|it| it.exit);
+    let mut exit = exits.max().unwrap_or(Exit::Clean).max(explain::before_answers(args, &cluster));
     let mut next = 0;
     for target in targets {
         if let Target::Pod(pod) = target {
@@ -107,6 +110,9 @@ pub(crate) fn run(
         write_json(&report, io)?;
     } else {
         let mut page = io.page(args.output.color);
+        if compared.is_empty() {
+            page.sentence(0, &explain::none_pending(&cluster, args.namespace.as_deref()));
+        }
         for pod in &compared {
             tell(&mut page, pod);
         }
@@ -115,24 +121,59 @@ pub(crate) fn run(
     Ok(exit)
 }
 
+/// What one release says of one pod.
+struct Decided {
+    decision: Decision,
+    certainty: Level,
+    /// The exit status that it asks for.
+    exit: Exit,
+}
+
+impl Decided {
+    fn of(view: &View<'_>, status: &StatusArgs) -> Self {
+        let exit = explain::judge(view, status);
+        Decided { decision: view.decision(), certainty: view.certainty().level, exit }
+    }
+}
+
+/// Tells once what of the configuration and the gates is not computed, and which releases are taken for others.
+fn tell_notes(schedulers: &[Scheduler], input: &Input, args: &Explain, io: &mut Io<'_>) {
+    let mut notes: Vec<Problem> = Vec::new();
+    for note in schedulers.iter().flat_map(|it| &it.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    input.tell_some(&notes, io, args.output.color);
+    for asked in &args.compare {
+        if let Some(note) = scheduler::parse(asked).ok().and_then(scheduler::stands_in) {
+            io.complain(&format!("note: {note}\n"));
+        }
+    }
+}
+
 fn one<'d>(
     cluster: &Arc<Cluster>,
     pod: PodId,
     releases: &[Run],
     schedulers: &[Scheduler],
-    decisions: impl Iterator<Item = &'d Decision>,
+    decisions: impl Iterator<Item = &'d Decided>,
 ) -> ComparedPod {
     let mut answers: Vec<ComparedAnswer> = Vec::new();
     let mut last = None;
-    for ((run, scheduler), decision) in releases.iter().zip(schedulers).zip(decisions) {
+    for ((run, scheduler), Decided { decision, certainty, exit: _ }) in releases.iter().zip(schedulers).zip(decisions) {
         match answers.last_mut() {
-            Some(answer) if answer.decision == *decision => answer.to = run.last.to_string(),
+            Some(answer) if answer.decision == *decision => {
+                answer.to = run.last.to_string();
+                answer.certainty = answer.certainty.max(*certainty);
+            }
             _ => {
                 let because = last.map_or_else(Vec::new, |last| because(cluster, pod, last, scheduler));
                 answers.push(ComparedAnswer {
                     from: run.first.to_string(),
                     to: run.last.to_string(),
                     decision: decision.clone(),
+                    certainty: *certainty,
                     because,
                 });
             }

@@ -87,6 +87,13 @@ pub(crate) fn read(args: &InputArgs, color: When, pool: &Pool, io: &mut Io<'_>) 
     Ok(input)
 }
 
+/// What is to be said before any pod is answered: where the dump lacks pods, others may be pending.
+pub(crate) fn before_answers(args: &Explain, cluster: &Cluster) -> Exit {
+    let all = args.pods.is_empty() && args.fleet.shard.is_none();
+    let open = all && args.status.strict && !has_all_pods(cluster);
+    if open { Exit::Inconclusive } else { Exit::Clean }
+}
+
 /// The pods that are asked for.
 pub(crate) fn targets(args: &Explain, cluster: &Cluster) -> Vec<Target> {
     let namespace = args.namespace.as_deref();
@@ -145,7 +152,8 @@ impl<'a> Run<'a> {
         let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
         let desk = pool.install_or_here(|| Desk::new(&cluster, scheduler));
         let node = args.node.as_deref().map(|it| target::node(desk.cluster(), it)).transpose()?;
-        Ok(Run { args, input, scheduler, desk, node, pool, exit: Cell::new(Exit::Clean), meter: Arc::default() })
+        let exit = Cell::new(before_answers(args, desk.cluster()));
+        Ok(Run { args, input, scheduler, desk, node, pool, exit, meter: Arc::default() })
     }
 
     /// The worst of what was answered so far.
@@ -156,10 +164,6 @@ impl<'a> Run<'a> {
     /// Answers in the form asked for.
     pub(crate) fn print(&self, targets: &[Target], io: &mut Io<'_>) -> Result<(), Failure> {
         let _progress = Progress::of_answers(&self.meter, targets.len(), io);
-        let nobody = targets.is_empty() && self.args.fleet.shard.is_none();
-        if nobody && self.args.status.strict && !has_all_pods(self.desk.cluster()) {
-            self.exit.set(Exit::Inconclusive);
-        }
         match self.args.output.form() {
             Form::Json => self.json(targets, io),
             Form::Ndjson | Form::Table => self.text(targets, Detail::Screen, io),
@@ -304,6 +308,7 @@ impl<'a> Run<'a> {
         let (asked, near) = answer.target.not_found();
         page.gap();
         let more = match (answer.target, near) {
+            (_, []) if self.desk.cluster().pods.is_empty() => ", which holds no pods.".to_owned(),
             (_, []) => ".".to_owned(),
             (Target::Ambiguous { .. }, near) => {
                 format!(" by that name alone: it may be {}.", self.keys(near).join(", "))
@@ -321,7 +326,7 @@ fn has_all_pods(cluster: &Cluster) -> bool {
 }
 
 /// What a dump says in which no pod is pending: no more than it holds.
-fn none_pending(cluster: &Cluster, namespace: Option<&str>) -> String {
+pub(crate) fn none_pending(cluster: &Cluster, namespace: Option<&str>) -> String {
     let of = namespace.map_or_else(String::new, |it| format!(" of namespace {}", safe(it)));
     let here = |pod: &Pod| namespace.is_none_or(|it| cluster.namespace_name(pod.namespace) == it);
     if !cluster.pods.iter().any(here) {
@@ -359,7 +364,8 @@ pub(crate) fn write_json(report: &impl Serialize, io: &mut Io<'_>) -> Result<(),
     io.written(written)
 }
 
-fn judge(view: &View<'_>, status: &StatusArgs) -> Exit {
+/// The exit status that an answer asks for.
+pub(crate) fn judge(view: &View<'_>, status: &StatusArgs) -> Exit {
     let outcome = view.pod_outcome();
     let certainty = &view.outcome.certainty;
     if status.strict && (*certainty == Certainty::Undetermined || !view.outcome.gaps.is_empty()) {

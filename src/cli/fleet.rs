@@ -171,7 +171,8 @@ impl Asked<'_> {
         }
         let dump = run.dump_line(line);
         if none && self.shard.takes(0) {
-            write_line(&dump, &mut io.stdout).map_err(stop)?;
+            let alone = PodLine { exit_status: run.exit().code(), ..dump.clone() };
+            write_line(&alone, &mut io.stdout).map_err(stop)?;
         }
         for batch in mine.chunks(explain::BATCH) {
             for line in run.pod_lines(&dump, batch) {

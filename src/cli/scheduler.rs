@@ -249,6 +249,11 @@ fn read_config(path: &Path) -> Result<ConfigFile, Failure> {
     Ok(ConfigFile { name, text, config })
 }
 
+/// What is to be said where another release stands in for the one that was asked for.
+pub(crate) fn stands_in(version: Version) -> Option<String> {
+    version.note.and_then(|note| note_text(note, version, false))
+}
+
 fn note_text(note: VersionNote, version: Version, differs: bool) -> Option<String> {
     let release = version.release;
     Some(match note {

@@ -1,7 +1,7 @@
 //! One pod under several releases, for people.
 
 use super::amount::count;
-use super::json::{ComparedAnswer, ComparedPod, Decision, PodOutcome};
+use super::json::{ComparedAnswer, ComparedPod, Decision, Level, PodOutcome};
 use super::page::{Ink, Page};
 
 /// Tells how releases answer about a pod.
@@ -18,6 +18,10 @@ pub fn tell(page: &mut Page, pod: &ComparedPod) {
         page.gap();
         page.painted(0, Some(Ink::Heading), &range(answer));
         page.sentence(2, &decision(&answer.decision));
+        if answer.certainty == Level::Undetermined {
+            let text = format!("undetermined: the dump lacks something; see --kube-version {}", answer.from);
+            page.painted(2, Some(Ink::Careful), &text);
+        }
         for because in &answer.because {
             let doc = if told.contains(&because.field.as_str()) { "" } else { because.doc.as_str() };
             told.push(&because.field);

@@ -544,8 +544,8 @@ pub struct CertaintyRow {
     pub causes: Vec<String>,
 }
 
-/// How sure an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+/// How sure an answer is, the surest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// Every run of the scheduler answers so.
@@ -653,6 +653,8 @@ pub struct ComparedAnswer {
     pub to: String,
     /// What they decide.
     pub decision: Decision,
+    /// How sure that is, of the least sure of them.
+    pub certainty: Level,
     /// What makes the difference to the answer before; empty for the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<BecauseRow>,
