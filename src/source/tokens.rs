@@ -2,6 +2,10 @@
 
 use super::blocks::{self, BLOCK, Strings};
 
+/// A longer text is for others to read: the offsets take four times its room, and an API server stores no object that is
+/// a tenth as long.
+const LONGEST: usize = 16 << 20;
+
 /// The tokens of one text: brackets, separators, and the first bytes of strings, numbers and words. The buffer serves one
 /// text after the other.
 #[derive(Default)]
@@ -13,7 +17,7 @@ pub struct Tokens {
     ascii: bool,
 }
 
-/// The text is no JSON, or longer than offsets go.
+/// The text is no JSON, or long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotTokens;
 
@@ -22,7 +26,7 @@ impl Tokens {
     /// tokens follow each other as they should is for whoever reads them, and so is what numbers and words say; bytes above
     /// ASCII are taken as they come.
     pub fn find(&mut self, text: &[u8]) -> Result<(), NotTokens> {
-        if u32::try_from(text.len()).is_err() {
+        if text.len() > LONGEST {
             return Err(NotTokens);
         }
         // As if every byte were a token: a buffer of that size is kept from one text to the next.
@@ -72,7 +76,7 @@ impl Tokens {
         self.ascii
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the text's length has 32 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "no text is longer than offsets go")]
     fn push(&mut self, offset: usize, mut begins: u64) {
         let Some(slots) = self.offsets[self.count..].first_chunk_mut::<BLOCK>() else {
             // Only near the end of a text whose every byte is a token.
@@ -88,7 +92,7 @@ impl Tokens {
     }
 
     #[cold]
-    #[expect(clippy::cast_possible_truncation, reason = "the text's length has 32 bits")]
+    #[expect(clippy::cast_possible_truncation, reason = "no text is longer than offsets go")]
     fn push_few(&mut self, offset: usize, mut begins: u64) {
         while begins != 0 {
             self.offsets[self.count] = offset as u32 + begins.trailing_zeros();
@@ -138,6 +142,13 @@ mod tests {
         assert_eq!(tokens("").as_deref(), Some(""));
         assert_eq!(tokens(&"[".repeat(500)), Some("[".repeat(500)));
         assert_eq!(tokens("\r\n\t 12\r\n").as_deref(), Some("1"));
+    }
+
+    #[test]
+    fn long_texts_take_no_room() {
+        let mut tokens = Tokens::default();
+        assert!(tokens.find(format!("\"{}\"", "a".repeat(LONGEST)).as_bytes()).is_err());
+        assert_eq!(tokens.offsets.capacity(), 0);
     }
 
     #[test]
