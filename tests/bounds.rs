@@ -65,6 +65,58 @@ fn a_compressed_bomb_unfolds_to_its_bound_and_no_more() {
     }
 }
 
+/// A gzip file of a list of pods as kubectl prints it, `mib` MiB of it. Gives how many pods there are.
+fn compressed_pods(path: &Path, mib: usize) -> usize {
+    let mut out = GzEncoder::new(BufWriter::new(File::create(path).unwrap()), Compression::fast());
+    let (mut pods, mut bytes, mut random) = (0, 0, 1_u64);
+    let mut write = |text: String| {
+        bytes += text.len();
+        out.write_all(text.as_bytes()).unwrap();
+        bytes < mib << 20
+    };
+    write("{\n    \"apiVersion\": \"v1\",\n    \"items\": [".to_owned());
+    loop {
+        // What does not compress, so that it is no bomb; and much of it, so that the pods themselves cost little.
+        let mut word = || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            format!("{random:016x} and the same again and again, ")
+        };
+        let note: String = (0..200).map(|_| word()).collect();
+        let comma = if pods == 0 { "" } else { "," };
+        let goes_on = write(format!(
+            r#"{comma}
+        {{
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {{"annotations": {{"note": "{note}"}}, "name": "p-{pods}", "namespace": "a"}},
+            "spec": {{"nodeName": "n"}}
+        }}"#
+        ));
+        pods += 1;
+        if !goes_on {
+            break;
+        }
+    }
+    write(
+        "\n    ],\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n"
+            .to_owned(),
+    );
+    out.finish().unwrap().flush().unwrap();
+    pods
+}
+
+#[test]
+fn a_compressed_list_is_read_without_room_for_all_of_it() {
+    let scratch = Scratch::new("bounds-stream");
+    let path = scratch.path("pods.json.gz");
+    let pods = compressed_pods(&path, 300);
+    let output = explain_within(&path, 384);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    // What does not fit is told as damage, and what stands before it is used.
+    assert!(text.replace("\n ", "").contains(&format!("{pods} Pods")), "{text}");
+}
+
 #[test]
 fn nesting_and_aliases_are_bounded() {
     let scratch = Scratch::new("bounds-depth");

@@ -184,7 +184,8 @@ impl Account {
 }
 
 fn break_problem(broken: &Break<'_>, split: &Split<'_>, path: &str) -> Problem {
-    let before = split.documents.iter().filter(|document| document.offset < broken.offset).count();
+    let before = split.documents.iter().filter(|document| document.offset < broken.offset).count() as u64;
+    let before = before + split.streamed;
     let what = if broken.at_end { "the file ends in the middle of" } else { "the text stops being JSON in" };
     let object = broken.kind.map_or_else(|| "a document".to_owned(), |kind| format!("a `{kind}`"));
     let used = match before {

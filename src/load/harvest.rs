@@ -41,6 +41,8 @@ pub(super) struct Harvest {
     pub(super) claims: Claims,
     /// Kinds that stand in lists which do not hold all there is.
     pub(super) unfinished: BTreeSet<(FileId, u32, Kind)>,
+    /// The file that was read as it was unfolded, if it is of one: its text is gone.
+    pub(super) streamed: Option<FileId>,
 }
 
 /// An object that was read.
@@ -167,8 +169,13 @@ impl<'b> Spelling<'b> {
 }
 
 impl Harvest {
+    /// Of items of a file that are read as they are unfolded.
+    pub(super) fn of_stream(file: FileId, plainly: bool) -> Self {
+        Harvest { plainly, streamed: Some(file), ..Harvest::default() }
+    }
+
     /// A document whose brackets were followed.
-    fn document<'b>(&mut self, document: &Document<'b>, list: Option<(u32, &List<'b>)>, path: &str) {
+    pub(super) fn document<'b>(&mut self, document: &Document<'b>, list: Option<(u32, &List<'b>)>, path: &str) {
         let own = Spelling { kind: document.kind, api_version: document.api_version };
         let spelling = own.within(list.map(|list| list.1));
         let origin = Origin { file: document.file, offset: document.offset };
@@ -202,7 +209,7 @@ impl Harvest {
     }
 
     /// What looks like an item of a long list.
-    fn item<'b>(
+    pub(super) fn item<'b>(
         &mut self,
         json: &'b [u8],
         file: FileId,

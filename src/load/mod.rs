@@ -37,6 +37,7 @@ pub mod schedulers;
 mod selectors;
 mod stamps;
 mod storage;
+mod streamed;
 mod streams;
 mod survey;
 mod tables;
@@ -62,6 +63,7 @@ pub use moments::Moment;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use streamed::Streamed;
 use streams::Shortened;
 use survey::Survey;
 
@@ -147,7 +149,21 @@ pub fn load_quickly(files: &FileTable) -> Loaded {
 }
 
 fn load_part(files: &FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> Loaded {
-    let Some(Read { mut splits, mut harvests, cuts }) = read(files, wanted, cut, meter) else {
+    let mut streamed = streamed::read(files, |file| is_wanted(files, wanted, file), cut, meter);
+    let problems = std::mem::take(&mut streamed.problems);
+    let mut loaded = load_with(streamed, files, wanted, cut, meter);
+    loaded.problems.splice(0..0, problems);
+    loaded
+}
+
+/// Whether a file is of the cluster that is asked for.
+fn is_wanted(files: &FileTable, wanted: &Wanted, file: FileId) -> bool {
+    wanted.cluster.as_ref().is_none_or(|name| clusters::is_named(&files.file(file).path, name))
+}
+
+/// Reads what was not read as it was unfolded, and puts all together.
+fn load_with<'b>(streamed: Streamed<'b>, files: &'b FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> Loaded {
+    let Some(Read { mut splits, mut harvests, cuts }) = read(streamed, files, wanted, cut, meter) else {
         return Loaded { problems: vec![too_many(cut.objects)], ..Loaded::default() };
     };
     if let Some(name) = &wanted.cluster
@@ -215,15 +231,22 @@ struct Read<'b> {
 }
 
 /// Finds and reads all documents, streams up to the moment that is asked for; `None` if they are too many.
-fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> Option<Read<'b>> {
-    let room = Room::new(cut.objects);
+fn read<'b>(
+    streamed: Streamed<'b>,
+    files: &'b FileTable,
+    wanted: &Wanted,
+    cut: Cut,
+    meter: &Meter,
+) -> Option<Read<'b>> {
+    let objects = cut.objects.saturating_sub(streamed.objects);
+    let room = Room::new(objects);
     let ids = || (0..files.files.len()).into_par_iter().map(FileId::at);
-    let is_wanted = |id| wanted.cluster.as_ref().is_none_or(|name| clusters::is_named(&files.file(id).path, name));
-    let size = |id| if is_wanted(id) { files.file(id).bytes.len() as u64 } else { 0 };
+    let size = |id| if is_wanted(files, wanted, id) { files.file(id).bytes.len() as u64 } else { 0 };
     let begin = || meter.begin(Step::Reading, ids().map(size).sum());
     begin();
     let shorten = |splits: &mut [Split<'_>]| wanted.at.map_or_else(Vec::new, |at| streams::cut(files, splits, at));
-    let split = |id, min_bulk, room: &Room| match is_wanted(id) {
+    let split = |id, min_bulk, room: &Room| match is_wanted(files, wanted, id) {
+        true if streamed.splits.contains_key(&id) => streamed.splits[&id].clone(),
         true => split::split_in_bulk(id, &files.file(id).bytes, min_bulk, room),
         false => Split::default(),
     };
@@ -236,15 +259,16 @@ fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> O
     if room.is_exceeded() {
         return None;
     }
+    let with = |others| in_order(streamed.harvests, others);
     let Misjudged { files: misjudged, rest } = match harvested {
-        Ok(harvests) => return Some(Read { splits, harvests: only(harvests), cuts }),
+        Ok(harvests) => return Some(Read { splits, harvests: with(harvests), cuts }),
         Err(misjudged) => misjudged,
     };
     // A long list is not printed as kubectl does: its file is followed bracket by bracket. Streams are cut over all files.
     let again = |at: usize| misjudged.contains(&at) || wanted.at.is_some();
     let mut rest = if wanted.at.is_some() { Vec::new() } else { rest };
     let read: usize = rest.iter().map(|(_, harvest)| harvest.entries.len()).sum();
-    let room = Room::new(cut.objects.saturating_sub(read));
+    let room = Room::new(objects.saturating_sub(read));
     begin();
     splits.par_iter_mut().enumerate().filter(|it| again(it.0)).for_each(|(at, plain)| {
         *plain = split(FileId::at(at), usize::MAX, &room);
@@ -254,8 +278,7 @@ fn read<'b>(files: &'b FileTable, wanted: &Wanted, cut: Cut, meter: &Meter) -> O
     }
     let cuts = shorten(&mut splits);
     rest.extend(all_of(harvest_all(files, &splits, again, cut, (&Room::unbounded(), meter))));
-    rest.sort_by_key(|it| it.0);
-    Some(Read { splits, harvests: only(rest), cuts })
+    Some(Read { splits, harvests: with(rest), cuts })
 }
 
 /// What was read of files that hold no long list whose items are only marked.
@@ -263,7 +286,10 @@ fn all_of(harvested: Result<Vec<Harvested>, Misjudged>) -> Vec<Harvested> {
     harvested.unwrap_or_else(|misjudged| misjudged.rest)
 }
 
-fn only(harvests: Vec<Harvested>) -> Vec<Harvest> {
+/// All that was read, in the order of the files.
+fn in_order(mut harvests: Vec<Harvested>, others: Vec<Harvested>) -> Vec<Harvest> {
+    harvests.extend(others);
+    harvests.sort_by_key(|it| it.0);
     harvests.into_iter().map(|it| it.1).collect()
 }
 
@@ -273,8 +299,10 @@ fn leave_out(choice: &Choice, files: &FileTable, splits: &mut [Split<'_>], harve
         for &file in &choice.left_out {
             splits[file] = Split::default();
         }
-        harvests.clear();
-        *harvests = only(all_of(harvest_all(files, splits, |_| true, cut, (&Room::unbounded(), &Meter::default()))));
+        let kept = |it: Harvest| it.streamed.map(FileId::index).filter(|at| splits[*at].streamed > 0).zip(Some(it));
+        let kept: Vec<Harvested> = std::mem::take(harvests).into_iter().filter_map(kept).collect();
+        let again = harvest_all(files, splits, |_| true, cut, (&Room::unbounded(), &Meter::default()));
+        *harvests = in_order(kept, all_of(again));
     }
     if !choice.streamed.is_empty() {
         let streams: Vec<bool> = files
@@ -345,9 +373,10 @@ fn harvest_all(
     for (at, split) in of_some() {
         let begin = to;
         to += split.documents.len();
-        if let Some(bulk) = &split.bulk {
+        if split.bulk.is_some() || split.streamed > 0 {
             batches.extend(harvest::batches(&documents[from..begin], cut.batch));
-            batches.extend(harvest::bulk_batches(FileId::at(at), bulk, cut.batch).map(|batch| (at, batch)));
+            let bulk = split.bulk.iter().flat_map(|bulk| harvest::bulk_batches(FileId::at(at), bulk, cut.batch));
+            batches.extend(bulk.map(|batch| (at, batch)));
             batches.extend(harvest::batches(&documents[begin..to], cut.batch));
             from = to;
         }

@@ -3,6 +3,7 @@
 use crate::problem::{self, Problem};
 use crate::source::files::{FileTable, Form};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The problems by place, the first of each code, with lines and columns.
 pub(super) fn resolve(files: &FileTable, mut problems: Vec<Problem>) -> Vec<Problem> {
@@ -13,9 +14,15 @@ pub(super) fn resolve(files: &FileTable, mut problems: Vec<Problem>) -> Vec<Prob
     let position = |problem: &Problem| positions.get(problem.path.as_deref()?).copied();
     problems.sort_by_cached_key(|problem| (position(problem), problem.offset, problem.message.clone()));
     let mut problems = problem::cap(problems);
+    find_in_streams(files, &problems, position);
     let mut counted = (None, 0, 1, 0);
     for problem in &mut problems {
         let (Some(file), Some(offset)) = (position(problem), problem.offset) else { continue };
+        if let Some(packed) = files.files[file].packed() {
+            let place = packed.place(offset);
+            (problem.line, problem.column) = (place.as_ref().map(|it| it.line), place.map(|it| it.column));
+            continue;
+        }
         let bytes = &files.files[file].bytes;
         let end = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
         if counted.0 != Some(file) {
@@ -35,4 +42,19 @@ pub(super) fn resolve(files: &FileTable, mut problems: Vec<Problem>) -> Vec<Prob
         }
     }
     problems
+}
+
+/// Looks for the places of problems in files whose text is not at hand, which are read once more for that.
+fn find_in_streams(files: &FileTable, problems: &[Problem], position: impl Fn(&Problem) -> Option<usize>) {
+    let mut offsets: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+    for problem in problems {
+        if let (Some(file), Some(offset)) = (position(problem), problem.offset) {
+            offsets.entry(file).or_default().push(offset);
+        }
+    }
+    for (file, offsets) in offsets {
+        if let Some(packed) = files.files[file].packed() {
+            packed.find(&offsets);
+        }
+    }
 }

@@ -28,13 +28,18 @@ struct RawContainer<'b> {
     args: Vec<Cow<'b, str>>,
 }
 
+/// Whether a pod of this name may run kube-scheduler.
+pub(super) fn may_run_one(name: &str) -> bool {
+    name.contains("scheduler")
+}
+
 /// What the containers of kube-scheduler say, in the order of their pods. Only pods that are named for it are looked at.
 pub fn schedulers(files: &FileTable, cluster: &Cluster) -> Vec<SchedulerContainer> {
-    let named = cluster.pods.iter().filter(|pod| cluster.text(pod.name).contains("scheduler") && !pod.is_terminal());
+    let named = cluster.pods.iter().filter(|pod| may_run_one(cluster.text(pod.name)) && !pod.is_terminal());
     let mut found = Vec::new();
     for pod in named {
         let Some(file) = files.files.get(pod.origin.file.index()) else { continue };
-        let text = usize::try_from(pod.origin.offset).ok().and_then(|offset| file.bytes.get(offset..));
+        let text = file.text_at(pod.origin.offset);
         let mut documents = serde_json::Deserializer::from_slice(text.unwrap_or_default()).into_iter::<RawPod<'_>>();
         let Some(Ok(pod)) = documents.next() else { continue };
         for container in &pod.spec.containers {

@@ -5,6 +5,7 @@
 use super::meter::{Share, Watched};
 use super::names;
 use super::sniff::{self, Compression, Content, Foreign};
+use super::stream;
 use lzma_rust2::{Action, Status, XzStream};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -38,6 +39,8 @@ pub(crate) struct Member {
     /// `archive.tar.gz!folder/file.json`.
     pub(crate) path: String,
     pub(crate) bytes: Vec<u8>,
+    /// It is a long list, which was not kept: the number of its text, for [`revisit`].
+    pub(crate) long: Option<u64>,
     /// Seconds since 1970, if the container says.
     pub(crate) modified: Option<u64>,
 }
@@ -77,18 +80,46 @@ pub(crate) struct Unfolded {
     pub(crate) others: u64,
 }
 
-/// Unfolds a file whose bytes are an archive or a compressed stream.
-pub(crate) fn unfold(path: &str, bytes: &[u8], limits: Limits, share: &Share<'_>) -> Unfolded {
+/// Unfolds a file whose bytes are an archive or a compressed stream. What a compressed file holds is not kept if it is
+/// longer than `whole` bytes and one long list.
+pub(crate) fn unfold(path: &str, bytes: &[u8], limits: Limits, whole: usize, share: &Share<'_>) -> Unfolded {
+    go_through(path, bytes, limits, Purpose::Keep { whole }, share)
+}
+
+/// Unfolds once more, and shows one text as it comes, by its number. Gives what is wrong with it.
+pub(crate) fn revisit(
+    path: &str,
+    bytes: &[u8],
+    limits: Limits,
+    (text, visitor): (u64, &mut Visitor<'_>),
+    share: &Share<'_>,
+) -> Vec<Flaw> {
+    go_through(path, bytes, limits, Purpose::Show { text, visitor, shown: false }, share).flaws
+}
+
+/// Reads a text to its end, or as far as it is wanted.
+pub(crate) type Visitor<'v> = dyn FnMut(&mut dyn Read) -> io::Result<()> + 'v;
+
+fn go_through(path: &str, bytes: &[u8], limits: Limits, purpose: Purpose<'_, '_>, share: &Share<'_>) -> Unfolded {
     let size = bytes.len() as u64;
     let allowance = limits.bytes.min(size.saturating_mul(limits.ratio).max(limits.always));
     let budget = Budget { left: Cell::new(allowance), spent: Cell::new(false) };
-    let mut unfolding = Unfolding { limits, budget: &budget, members: 0, out: Unfolded::default() };
+    let out = Unfolded::default();
+    let mut unfolding = Unfolding { limits, purpose, budget: &budget, members: 0, texts: 0, out };
     if sniff::sniff(&bytes[..bytes.len().min(sniff::HEAD)]) == Content::Zip {
         unfolding.zip(path, Watched { inner: Cursor::new(bytes), share }, 1);
     } else {
         unfolding.stream(path, &mut Watched { inner: bytes, share }, None, 1);
     }
     unfolding.out
+}
+
+/// What texts are looked for.
+enum Purpose<'p, 'v> {
+    /// All, to keep them, but for long lists of at least so many bytes.
+    Keep { whole: usize },
+    /// One, to show it.
+    Show { text: u64, visitor: &'p mut Visitor<'v>, shown: bool },
 }
 
 /// How much may still come out.
@@ -115,14 +146,17 @@ impl<R: Read> Read for Metered<'_, R> {
     }
 }
 
-struct Unfolding<'b> {
+struct Unfolding<'b, 'p, 'v> {
     limits: Limits,
+    purpose: Purpose<'p, 'v>,
     budget: &'b Budget,
     members: u64,
+    /// Texts that were found.
+    texts: u64,
     out: Unfolded,
 }
 
-impl Unfolding<'_> {
+impl Unfolding<'_, '_, '_> {
     fn flaw(&mut self, path: &str, what: FlawKind) {
         self.out.flaws.push(Flaw { path: path.to_owned(), what });
     }
@@ -166,15 +200,46 @@ impl Unfolding<'_> {
                 }
             }
             Content::Utf16(_) | Content::Json | Content::Yaml | Content::Text | Content::Blank => {
-                let mut bytes = Vec::new();
-                if let Err(error) = whole.read_to_end(&mut bytes) {
-                    self.failed(path, &error);
-                }
-                self.out.members.push(Member { path: path.to_owned(), bytes, modified });
+                self.text(path, content == Content::Json, &mut whole, modified);
             }
             Content::Foreign(foreign) => self.flaw(path, FlawKind::Foreign(foreign)),
             Content::Binary => self.out.others += 1,
         }
+    }
+
+    /// Keeps a text, or shows it.
+    fn text(&mut self, path: &str, json: bool, reader: &mut dyn Read, modified: Option<u64>) {
+        let number = self.texts;
+        self.texts += 1;
+        let whole = match &mut self.purpose {
+            Purpose::Keep { whole } => *whole as u64,
+            Purpose::Show { text, visitor, shown } => {
+                if *text == number {
+                    *shown = true;
+                    if let Err(error) = visitor(reader) {
+                        self.failed(path, &error);
+                    }
+                }
+                return;
+            }
+        };
+        let mut bytes = Vec::new();
+        let begun = (&mut *reader).take(whole).read_to_end(&mut bytes);
+        // The members of a container are passed once, and none of them twice.
+        let may_be_long = json && self.members == 0 && bytes.len() as u64 == whole;
+        let long = may_be_long && stream::opening(&bytes).is_some();
+        let read = match begun {
+            Ok(_) if long => {
+                bytes = Vec::new();
+                Ok(0)
+            }
+            Ok(_) => reader.read_to_end(&mut bytes),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = read {
+            self.failed(path, &error);
+        }
+        self.out.members.push(Member { path: path.to_owned(), bytes, long: long.then_some(number), modified });
     }
 
     fn compressed(
@@ -284,6 +349,9 @@ impl Unfolding<'_> {
 
     /// Counts a member, and says whether that was one too many.
     fn one_more(&mut self, path: &str) -> bool {
+        if matches!(self.purpose, Purpose::Show { shown: true, .. }) {
+            return true;
+        }
         self.members += 1;
         if self.members > self.limits.members {
             self.flaw(path, FlawKind::TooMany);
@@ -435,7 +503,7 @@ mod tests {
     use std::io::Write;
 
     fn unfold(path: &str, bytes: &[u8], limits: Limits) -> Unfolded {
-        super::unfold(path, bytes, limits, &Meter::default().share(0))
+        super::unfold(path, bytes, limits, usize::MAX, &Meter::default().share(0))
     }
 
     pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -7,6 +7,7 @@ use super::map;
 use super::meter::{Meter, Share};
 use super::names;
 use super::noise::{self, Begins};
+use super::packed::Packed;
 use super::sniff::{self, Content, Foreign};
 use super::walk;
 use super::yaml;
@@ -28,6 +29,8 @@ pub enum Bytes {
     Owned(Vec<u8>),
     /// A file mapped into memory.
     Mapped(memmap2::Mmap),
+    /// A long list in a compressed file, which is read block by block: no bytes, unless it had to be unfolded.
+    Packed(Box<Packed>),
 }
 
 impl Deref for Bytes {
@@ -37,6 +40,7 @@ impl Deref for Bytes {
         match self {
             Bytes::Owned(bytes) => bytes,
             Bytes::Mapped(bytes) => bytes,
+            Bytes::Packed(packed) => packed.whole().unwrap_or_default(),
         }
     }
 }
@@ -79,15 +83,34 @@ pub struct Surroundings {
 }
 
 /// How many bytes before and behind a place are its surroundings.
-const AROUND: usize = 60;
+pub(super) const AROUND: usize = 60;
 /// A line's begin is not looked for further away.
-const FAR: usize = 1 << 16;
+pub(super) const FAR: usize = 1 << 16;
 
 impl SourceFile {
+    /// The long list of which the file's bytes are not at hand.
+    pub fn packed(&self) -> Option<&Packed> {
+        match &self.bytes {
+            Bytes::Packed(packed) if packed.whole().is_none() => Some(packed),
+            _ => None,
+        }
+    }
+
+    /// The text of an object and what follows it, as far as it is at hand.
+    pub fn text_at(&self, offset: u64) -> Option<&[u8]> {
+        match self.packed() {
+            Some(packed) => packed.kept(offset),
+            None => self.bytes.get(usize::try_from(offset).ok()?..),
+        }
+    }
+
     /// What stands around a place; `None` behind the file's end.
     pub fn around(&self, offset: u64) -> Option<Surroundings> {
         if let Some(kept) = &self.kept {
             return kept.excerpts.get(&offset).cloned();
+        }
+        if let Some(packed) = self.packed() {
+            return packed.place(offset)?.around;
         }
         let (bytes, offset) = (&*self.bytes, usize::try_from(offset).ok()?);
         if offset >= bytes.len() {
@@ -107,6 +130,9 @@ impl SourceFile {
     pub fn digest(&self) -> Option<String> {
         if let Some(kept) = &self.kept {
             return kept.sha256.clone();
+        }
+        if let Bytes::Packed(packed) = &self.bytes {
+            return (packed.size() == self.size).then(|| digest_of(packed.file()));
         }
         if self.form == Form::AsIs && self.bytes.len() as u64 == self.size {
             return Some(digest_of(&self.bytes));
@@ -148,7 +174,11 @@ impl FileTable {
 
     /// The files that changed since they were opened. A file that is mapped shows what others write to it meanwhile.
     pub fn changed(&self) -> Vec<Problem> {
-        let mapped = self.files.iter().filter(|file| matches!(file.bytes, Bytes::Mapped(_)));
+        let is_mapped = |bytes: &Bytes| matches!(bytes, Bytes::Mapped(_));
+        let mapped = self.files.iter().filter(|file| match &file.bytes {
+            Bytes::Packed(packed) => is_mapped(packed.file()),
+            bytes => is_mapped(bytes),
+        });
         let changed = |file: &&SourceFile| {
             // A file that was removed or replaced stays as it was for whoever has it open.
             Path::new(&file.path).metadata().is_ok_and(|now| {
@@ -174,9 +204,14 @@ impl FileTable {
     /// A table of files in memory, of whatever form, each with its name: one that is named, or several that lie in a
     /// folder.
     pub fn from_memory(files: Vec<(String, Vec<u8>)>, limits: Limits) -> (Self, Vec<Problem>) {
+        Self::from_memory_in_blocks(files, limits, WHOLE)
+    }
+
+    /// The same, and long lists of at least `whole` bytes in compressed files are read block by block.
+    pub fn from_memory_in_blocks(files: Vec<(String, Vec<u8>)>, limits: Limits, whole: usize) -> (Self, Vec<Problem>) {
         let named = files.len() == 1;
         let meter = Meter::default();
-        let terms = Terms { limits, meter: &meter };
+        let terms = Terms { limits, whole, meter: &meter };
         let open = |(path, bytes): (String, Vec<u8>)| {
             if !named && names::is_passed_over(&path) {
                 return Intake { passed_over: 1, ..Intake::default() };
@@ -214,7 +249,7 @@ impl FileTable {
         digests: Digests,
         meter: &Meter,
     ) -> (Self, Vec<Problem>, Vec<Option<Seen>>) {
-        let terms = Terms { limits, meter };
+        let terms = Terms { limits, whole: WHOLE, meter };
         let Given { items, problems, passed_over } = given;
         let sizes = items.iter().map(|item| match item {
             Item::File(found) => found.size,
@@ -278,10 +313,15 @@ fn collect(opened: Vec<Intake>, first: Intake) -> (FileTable, Vec<Problem>) {
     (table, problems.into_vec())
 }
 
+/// What compressed files unfold to is held in memory up to this size.
+const WHOLE: usize = 32 << 20;
+
 /// On what terms files are opened.
 #[derive(Clone, Copy)]
 struct Terms<'m> {
     limits: Limits,
+    /// Long lists of at least so many bytes are not unfolded.
+    whole: usize,
     meter: &'m Meter,
 }
 
@@ -374,10 +414,14 @@ fn unfold(raw: Raw, terms: Terms<'_>) -> Intake {
         return convert(raw, &share);
     }
     let share = terms.meter.share(raw.size);
-    let Unfolded { members, flaws, others } = archive::unfold(&raw.path, &raw.bytes, limits, &share);
+    let Unfolded { members, flaws, others } = archive::unfold(&raw.path, &raw.bytes, limits, terms.whole, &share);
     drop(share);
     let mut intake = Intake { passed_over: others, ..Intake::default() };
     intake.problems.extend(flaws.into_iter().map(|flaw| flaw_problem(flaw, limits)));
+    if let [Member { long: Some(text), .. }] = members.as_slice() {
+        intake.files.push(packed_file(raw, limits, *text));
+        return intake;
+    }
     let (path, size, named) = (raw.path, raw.size, raw.named);
     let raw = |member: Member| Raw {
         // What a compressed file holds is what was named; what a container holds was only found.
@@ -398,6 +442,13 @@ fn unfold(raw: Raw, terms: Terms<'_>) -> Intake {
         intake.append(one);
     }
     intake
+}
+
+/// A long list in a compressed file, left there.
+fn packed_file(raw: Raw, limits: Limits, text: u64) -> SourceFile {
+    let Raw { path, bytes, size, modified, .. } = raw;
+    let packed = Packed::new(path.clone(), bytes, limits, text);
+    SourceFile { path, bytes: Bytes::Packed(Box::new(packed)), form: Form::AsIs, size, modified, kept: None }
 }
 
 /// Makes JSON of a text.
@@ -525,7 +576,7 @@ fn no_objects(path: &str) -> Problem {
     problem_of(path, ProblemCode::ForeignFormat, format!("`{path}` holds neither JSON nor YAML"), help)
 }
 
-fn flaw_problem(flaw: Flaw, limits: Limits) -> Problem {
+pub(super) fn flaw_problem(flaw: Flaw, limits: Limits) -> Problem {
     let path = &flaw.path;
     let gib = limits.bytes >> 30;
     match flaw.what {

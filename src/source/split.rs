@@ -129,9 +129,11 @@ pub struct Bulk<'b> {
     pub begin: usize,
     /// Offset behind the last item.
     pub end: usize,
-    /// What stands around the beginning of every item but the first, and how much of it stands before the item.
-    mark: (&'b [u8], usize),
+    mark: Mark<'b>,
 }
+
+/// What stands around the beginning of every item but the first, and how much of it stands before the item.
+pub(super) type Mark<'b> = (&'b [u8], usize);
 
 /// A piece between two marks is more or less than an item of a list.
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +167,7 @@ impl<'b> Bulk<'b> {
     }
 }
 
-fn trim_end(bytes: &[u8]) -> &[u8] {
+pub(super) fn trim_end(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
     &bytes[..end.map_or(0, |end| end + 1)]
 }
@@ -183,6 +185,8 @@ pub struct Split<'b> {
     pub foreign: Vec<Foreign>,
     /// The items of one long list, which are not among `documents`.
     pub bulk: Option<Bulk<'b>>,
+    /// How many items of its list were read as they came, and are not among `documents`.
+    pub streamed: u64,
 }
 
 /// Objects or lists in a spelling that is not Kubernetes' JSON.
@@ -244,13 +248,20 @@ fn scan<'b>(file: FileId, bytes: &'b [u8], min_bulk: usize, room: &Room) -> Spli
 /// Whether the text is one object, which says this of itself and holds no others: what it would be found to be, had its
 /// brackets been followed.
 pub fn is_one(json: &[u8], kind: Option<&str>, api_version: Option<&str>) -> bool {
+    one(json).is_some_and(|it| it.kind == kind && it.api_version == api_version)
+}
+
+/// The object that an item of a list is, if it is one and holds no others.
+pub fn one(json: &[u8]) -> Option<Document<'_>> {
     let room = Room::unbounded();
     let mut scanner = Scanner::over(json, &room);
-    // As an item of a list.
     let whole = matches!(scanner.value(0, Some(u32::MAX), 1), Ok(end) if end == json.len());
-    let Split { documents, lists, breaks, foreign, bulk: _ } = &scanner.out;
-    let is = |it: &Document<'_>| it.json.len() == json.len() && it.kind == kind && it.api_version == api_version;
-    whole && lists.is_empty() && breaks.is_empty() && foreign.is_empty() && matches!(&documents[..], [it] if is(it))
+    let Split { documents, lists, breaks, foreign, bulk: _, streamed: _ } = &scanner.out;
+    let alone = whole && lists.is_empty() && breaks.is_empty() && foreign.is_empty();
+    match documents.as_slice() {
+        [it] if alone && it.json.len() == json.len() => Some(*it),
+        _ => None,
+    }
 }
 
 /// Whether the first key of an object is this one.
@@ -288,14 +299,14 @@ pub fn leading_kind(json: &[u8]) -> Option<(&str, &str)> {
 
 /// Why a value has no end: the offset at which the scanner stopped.
 #[derive(Clone, Copy, Debug)]
-enum Stop {
+pub(super) enum Stop {
     /// The text ended.
     End,
     /// Something else stands there.
     Syntax(usize),
 }
 
-struct Scanner<'b, 'r> {
+pub(super) struct Scanner<'b, 'r> {
     bytes: &'b [u8],
     file: FileId,
     /// Lists of at least so many bytes are only marked.
@@ -364,7 +375,7 @@ enum Change {
 
 impl<'b, 'r> Scanner<'b, 'r> {
     /// For a text that is followed, and whose objects are not asked for.
-    fn over(bytes: &'b [u8], room: &'r Room) -> Self {
+    pub(super) fn over(bytes: &'b [u8], room: &'r Room) -> Self {
         Scanner { bytes, file: FileId(0), min_bulk: usize::MAX, marked: false, room, out: Split::default() }
     }
 
@@ -455,7 +466,7 @@ impl<'b, 'r> Scanner<'b, 'r> {
     }
 
     /// The next `{` or `[` that can begin a document: at the beginning of a line, or right behind the last document.
-    fn next_start(&self, at: usize) -> Option<usize> {
+    pub(super) fn next_start(&self, at: usize) -> Option<usize> {
         let mut at = self.skip_space(at);
         loop {
             let rest = self.bytes.get(at..)?;
@@ -529,17 +540,13 @@ impl<'b, 'r> Scanner<'b, 'r> {
             return None;
         }
         let begin = self.skip_space(at + 1);
-        let line = memchr::memrchr(b'\n', &self.bytes[at..begin]);
-        let mark = match line {
-            Some(line) => (self.bytes.get(at + line..=begin)?, begin - at - line),
-            None => match self.compact_mark(begin) {
-                Ok(mark) => (mark?, 1),
-                // The first item never ends, nor does anything in it: one reading of the rest is enough to know.
-                Err(_) => {
-                    self.min_bulk = usize::MAX;
-                    return None;
-                }
-            },
+        let mark = match self.mark(at, begin) {
+            Ok(mark) => mark?,
+            // The first item never ends, nor does anything in it: one reading of the rest is enough to know.
+            Err(_) => {
+                self.min_bulk = usize::MAX;
+                return None;
+            }
         };
         // Fewer than two items are no bulk.
         let last = begin + memchr::memmem::rfind(&self.bytes[begin..], mark.0)? + mark.1;
@@ -547,6 +554,14 @@ impl<'b, 'r> Scanner<'b, 'r> {
         let close = self.skip_space(end);
         let bulk = Bulk { list, begin, end, mark };
         (self.bytes[begin] == b'{' && self.bytes.get(close) == Some(&b']')).then_some((bulk, close + 1))
+    }
+
+    /// What stands around the beginnings of a list's items, by the list's and its first item's beginning.
+    pub(super) fn mark(&self, at: usize, begin: usize) -> Result<Option<Mark<'b>>, Stop> {
+        let Some(line) = memchr::memrchr(b'\n', &self.bytes[at..begin]) else {
+            return Ok(self.compact_mark(begin)?.map(|mark| (mark, 1)));
+        };
+        Ok(self.bytes.get(at + line..=begin).map(|mark| (mark, begin - at - line)))
     }
 
     /// A comma and the beginning of an item, as they stand between the first item and the second.
@@ -779,14 +794,14 @@ impl<'b, 'r> Scanner<'b, 'r> {
         }
     }
 
-    fn skip_space(&self, mut at: usize) -> usize {
+    pub(super) fn skip_space(&self, mut at: usize) -> usize {
         while matches!(self.bytes.get(at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             at += 1;
         }
         at
     }
 
-    fn skip_string(&self, at: usize) -> Result<usize, Stop> {
+    pub(super) fn skip_string(&self, at: usize) -> Result<usize, Stop> {
         match self.bytes.get(at) {
             Some(b'"') => {}
             Some(_) => return Err(Stop::Syntax(at)),
@@ -804,7 +819,7 @@ impl<'b, 'r> Scanner<'b, 'r> {
     }
 
     /// The end of the value at `at`: strings and brackets are followed, the rest is taken as it comes.
-    fn skip_value(&self, at: usize) -> Result<usize, Stop> {
+    pub(super) fn skip_value(&self, at: usize) -> Result<usize, Stop> {
         match self.bytes.get(at) {
             Some(b'"') => self.skip_string(at),
             Some(b'{' | b'[') => self.skip_brackets(at),

@@ -5,6 +5,7 @@ mod defaults;
 mod layouts;
 mod quick;
 pub(super) mod sample;
+mod streamed;
 
 use super::*;
 use crate::model::cluster::{Cluster, Origin};

@@ -172,7 +172,8 @@ fn a_list_that_is_not_what_it_looks_like_costs_its_own_file_only() {
         assert_eq!(plainly.cluster.pods.len(), 7);
         assert!(load_quickly(&files) == plainly, "{order:?}");
         let cut = Cut { batch: 1, min_bulk: 0, ..Cut::default() };
-        let Read { splits, .. } = read(&files, &Wanted::default(), cut, &Meter::default()).unwrap();
+        let Read { splits, .. } =
+            read(Streamed::default(), &files, &Wanted::default(), cut, &Meter::default()).unwrap();
         let marked: Vec<usize> = (0..5).filter(|at| splits[*at].bulk.is_some()).map(|at| order[at]).collect();
         assert_eq!(marked, [2], "the good list is not read again");
     }

@@ -1,0 +1,211 @@
+//! Long lists in compressed files: their items are read while the rest is unfolded, and the text is dropped behind them.
+
+use super::harvest::Harvest;
+use super::schedulers;
+use super::{Cut, Harvested};
+use crate::model::cluster::Kind;
+use crate::model::id::FileId;
+use crate::problem::Problem;
+use crate::source::files::{FileTable, SourceFile};
+use crate::source::meter::{Meter, Step};
+use crate::source::packed::Packed;
+use crate::source::split::{self, Document, List, NotItems, Room, Split};
+use crate::source::stream::{self, Block};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+
+/// What files gave that were read as they were unfolded.
+#[derive(Default)]
+pub(super) struct Streamed<'b> {
+    /// What they hold beside the items that were read, by file.
+    pub(super) splits: BTreeMap<FileId, Split<'b>>,
+    /// Their items, in the order of the files and of the text.
+    pub(super) harvests: Vec<Harvested>,
+    /// What is wrong with the compressed files.
+    pub(super) problems: Vec<Problem>,
+    /// How many objects were found.
+    pub(super) objects: usize,
+}
+
+/// Reads all such files that are wanted. Those that are no lists after all are unfolded, and read like any other file.
+pub(super) fn read<'b>(
+    files: &'b FileTable,
+    is_wanted: impl Fn(FileId) -> bool,
+    cut: Cut,
+    meter: &Meter,
+) -> Streamed<'b> {
+    let all = files.files.iter().enumerate().map(|(at, file)| (FileId::at(at), file));
+    let packed: Vec<(FileId, &SourceFile, &Packed)> =
+        all.filter(|it| is_wanted(it.0)).filter_map(|(id, file)| Some((id, file, file.packed()?))).collect();
+    if packed.is_empty() {
+        return Streamed::default();
+    }
+    meter.begin(Step::Reading, packed.iter().map(|it| it.2.size()).sum());
+    let read = |&(file, source, packed): &(FileId, &'b SourceFile, &'b Packed)| {
+        let plainly = cut.min_bulk == usize::MAX;
+        let read = if plainly { Err(NotItems) } else { Stream::new(file, source, packed, cut).read(meter) };
+        read.unwrap_or_else(|NotItems| Streamed { problems: packed.unfold(meter), ..Streamed::default() })
+    };
+    let parts: Vec<Streamed<'b>> = packed.par_iter().map(read).collect();
+    let mut all = Streamed::default();
+    for part in parts {
+        all.splits.extend(part.splits);
+        all.harvests.extend(part.harvests);
+        all.problems.extend(part.problems);
+        all.objects += part.objects;
+    }
+    all
+}
+
+/// How many blocks wait for somebody to read them.
+const WAITING: usize = 2;
+
+/// The texts of so many bytes are kept for whoever looks for kube-scheduler.
+const KEPT: usize = 64 << 20;
+
+/// A file while it is read.
+struct Stream<'b> {
+    file: FileId,
+    path: &'b str,
+    packed: &'b Packed,
+    cut: Cut,
+    room: Room,
+    /// Bytes of texts that were kept.
+    kept: AtomicUsize,
+}
+
+/// What a block gave.
+struct Gathered {
+    number: usize,
+    objects: u64,
+    harvest: Harvest,
+    /// Some item does not say its kind: the list does.
+    relies: bool,
+    /// Texts to keep, by offset.
+    texts: Vec<(u64, Vec<u8>)>,
+}
+
+impl<'b> Stream<'b> {
+    fn new(file: FileId, source: &'b SourceFile, packed: &'b Packed, cut: Cut) -> Self {
+        let (room, kept) = (Room::new(cut.objects), AtomicUsize::new(0));
+        Stream { file, path: &source.path, packed, cut, room, kept }
+    }
+
+    /// One thread unfolds, the others read.
+    fn read(self, meter: &Meter) -> Result<Streamed<'b>, NotItems> {
+        let (sender, receiver) = sync_channel::<(Arc<[u8]>, Block)>(WAITING);
+        let (packed, size) = (self.packed, self.cut.batch);
+        let (gathered, unfolded) = std::thread::scope(|scope| {
+            let unfolding = scope.spawn(move || {
+                let mut shared: Option<Arc<[u8]>> = None;
+                packed.blocks(size, meter, &mut |head, block| {
+                    let head = Arc::clone(shared.get_or_insert_with(|| head.into()));
+                    sender.send((head, block)).is_ok()
+                })
+            });
+            let blocks = receiver.into_iter().par_bridge();
+            let gathered: Result<Vec<Gathered>, NotItems> =
+                blocks.map(|(head, block)| self.harvest(&head, &block)).collect();
+            (gathered, unfolding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let mut gathered = gathered?;
+        gathered.sort_unstable_by_key(|it| it.number);
+        self.finish(gathered, unfolded?)
+    }
+
+    fn harvest(&self, head: &[u8], block: &Block) -> Result<Gathered, NotItems> {
+        let harvest = Harvest::of_stream(self.file, self.cut.plainly);
+        let mut gathered = Gathered { number: block.number, objects: 0, harvest, relies: false, texts: Vec::new() };
+        if self.room.is_exceeded() {
+            // The rest is unfolded all the same: what is wrong with the file shows at its end.
+            return Ok(gathered);
+        }
+        let list = stream::list_at_first(head).ok_or(NotItems)?;
+        for item in block.items()? {
+            let (offset, json) = (block.offset + item.start as u64, &block.text[item]);
+            self.room.take();
+            if self.room.is_exceeded() {
+                break;
+            }
+            gathered.objects += 1;
+            self.item(&mut gathered, json, offset, &list)?;
+            if gathered.last_may_be_scheduler(offset) {
+                if self.kept.fetch_add(json.len(), Ordering::Relaxed) > KEPT {
+                    return Err(NotItems);
+                }
+                gathered.texts.push((offset, json.to_vec()));
+            }
+        }
+        Ok(gathered)
+    }
+
+    /// Reads an item; its brackets are followed if its kind is not to be seen at once.
+    fn item<'t>(&self, gathered: &mut Gathered, json: &'t [u8], offset: u64, list: &List<'t>) -> Result<(), NotItems> {
+        let seen = split::leading_kind(json).is_some();
+        if seen || (list.item_kind().is_some() && split::begins_with_key(json, "metadata")) {
+            if gathered.harvest.item(json, self.file, offset, (0, list), self.path).is_ok() {
+                return Ok(());
+            }
+            if seen {
+                return Err(NotItems);
+            }
+        }
+        let document = split::one(json).ok_or(NotItems)?;
+        gathered.relies |= document.kind.is_none() || document.api_version.is_none();
+        let document = Document { file: self.file, offset, list: Some(0), ..document };
+        gathered.harvest.document(&document, Some((0, list)), self.path);
+        Ok(())
+    }
+
+    /// Takes what stands around the items, and whether it bears out what was taken for granted of them.
+    fn finish(self, gathered: Vec<Gathered>, problems: Vec<Problem>) -> Result<Streamed<'b>, NotItems> {
+        let exceeded = self.room.is_exceeded();
+        let objects: u64 = gathered.iter().map(|it| it.objects).sum();
+        let frame = self.packed.frame().ok_or(NotItems)?;
+        let split = frame.split(self.file, objects)?;
+        let told = stream::list_at_first(frame.head()).ok_or(NotItems)?;
+        let [list] = split.lists.as_slice() else { return Err(NotItems) };
+        // Items that do not say their kind were taken for what the list says before them.
+        let relies = told.kind.is_some() || gathered.iter().any(|it| it.relies);
+        if relies && (told.kind, told.api_version) != (list.kind, list.api_version) {
+            return Err(NotItems);
+        }
+        let unfinished = list.broken || list.continued;
+        let around = 1 + split.documents.len() + split.breaks.len();
+        let objects = if exceeded { self.cut.objects } else { usize::try_from(objects).unwrap_or(usize::MAX) + around };
+        let may_run_one = |json: &[u8]| memchr::memmem::find(json, b"scheduler").is_some();
+        let last = split.documents.iter().filter(|it| may_run_one(it.json));
+        let mut texts: BTreeMap<u64, Vec<u8>> = last.map(|it| (it.offset, it.json.to_vec())).collect();
+        let mut harvests = Vec::with_capacity(gathered.len());
+        for Gathered { mut harvest, texts: kept, .. } in gathered {
+            if unfinished {
+                harvest.unfinished = kinds(&harvest).into_iter().map(|kind| (self.file, 0, kind)).collect();
+            }
+            texts.extend(kept);
+            harvests.push((self.file.index(), harvest));
+        }
+        self.packed.keep(texts);
+        let splits = BTreeMap::from([(self.file, split)]);
+        Ok(Streamed { splits, harvests, problems, objects })
+    }
+}
+
+impl Gathered {
+    /// Whether the item at this offset is a pod that is named like kube-scheduler's.
+    fn last_may_be_scheduler(&self, offset: u64) -> bool {
+        let name = |it| self.harvest.tables.symbols.text(it);
+        let last = self.harvest.entries.last();
+        last.is_some_and(|it| {
+            it.kind == Kind::Pod && it.origin.offset == offset && schedulers::may_run_one(name(it.name))
+        })
+    }
+}
+
+/// The kinds of which a block holds objects.
+fn kinds(harvest: &Harvest) -> BTreeSet<Kind> {
+    let read = harvest.entries.iter().map(|it| it.kind);
+    read.chain(harvest.rejected.keys().map(|it| it.0)).collect()
+}

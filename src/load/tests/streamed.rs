@@ -1,0 +1,278 @@
+//! A compressed list is read as it is unfolded, and gives what the same list gives that lies there as it is.
+
+use super::*;
+use crate::load::schedulers::schedulers;
+use crate::model::cluster::{CoverageState, Kind};
+use crate::source::archive::Limits;
+use std::io::Write;
+
+type Files = Vec<(String, String)>;
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(text: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(text, ruzstd::encoding::CompressionLevel::Fastest)
+}
+
+fn xz(text: &[u8]) -> Vec<u8> {
+    let mut writer = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::default()).unwrap();
+    writer.write_all(text).unwrap();
+    writer.finish().unwrap()
+}
+
+/// The files, compressed; lists of at least `whole` bytes are to be read as they are unfolded.
+fn packed(files: &Files, pack: impl Fn(&[u8]) -> Vec<u8>, whole: usize) -> FileTable {
+    let files = files.iter().map(|(path, text)| (path.clone(), pack(text.as_bytes()))).collect();
+    let (table, problems) = FileTable::from_memory_in_blocks(files, Limits::default(), whole);
+    assert_eq!(problems, []);
+    table
+}
+
+fn plain(files: &Files) -> FileTable {
+    FileTable::from_bytes(files.iter().map(|it| (it.0.clone(), it.1.clone().into_bytes())).collect())
+}
+
+/// Checks that nothing tells whether files were compressed. Gives how many of them were never unfolded as a whole.
+#[track_caller]
+fn check(files: &Files, whole: usize, cut: Cut) -> usize {
+    let (bare, packed) = (plain(files), packed(files, gzip, whole));
+    let (expected, loaded) = (load_cut(&bare, cut), load_cut(&packed, cut));
+    assert_eq!(loaded.problems, expected.problems);
+    assert!(loaded == expected, "another cluster");
+    for problem in &loaded.problems {
+        let at = |table: &FileTable| {
+            let file = table.files.iter().position(|it| Some(&it.path) == problem.path.as_ref())?;
+            table.files[file].around(problem.offset?)
+        };
+        assert_eq!(at(&packed), at(&bare), "{problem:?}");
+    }
+    assert_eq!(schedulers(&packed, &loaded.cluster), schedulers(&bare, &expected.cluster));
+    packed.files.iter().filter(|it| it.packed().is_some()).count()
+}
+
+fn one(text: String) -> Files {
+    vec![("cluster.json".to_owned(), text)]
+}
+
+fn in_blocks(batch: usize) -> Cut {
+    Cut { batch, ..Cut::default() }
+}
+
+/// Checks a text with blocks of several sizes, and says whether it was ever unfolded as a whole.
+#[track_caller]
+fn is_streamed(text: &str) -> bool {
+    let streamed = |&batch: &usize| check(&one(text.to_owned()), text.len() / 2, in_blocks(batch)) == 1;
+    let sizes = [37, 1000, 5000, 1 << 20];
+    let streamed = sizes.iter().filter(|it| streamed(it)).count();
+    assert!(streamed == 0 || streamed == sizes.len(), "the size of blocks tells");
+    streamed > 0
+}
+
+/// As kubectl prints, with four spaces.
+fn kubectl(value: &Value) -> String {
+    let mut text = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+    serde::Serialize::serialize(value, &mut serde_json::Serializer::with_formatter(&mut text, formatter)).unwrap();
+    String::from_utf8(text).unwrap() + "\n"
+}
+
+/// A cluster with something of every kind; the first objects are small.
+fn objects() -> Vec<Value> {
+    let mut objects = sample::objects();
+    objects.rotate_left(3);
+    objects
+}
+
+/// A list of pods that do not say their kind.
+fn pods(head: &str, tail: &str) -> String {
+    let item = |at: usize| json!({"metadata": {"name": format!("p{at}"), "namespace": "a"}, "spec": {"priority": at}});
+    let items: Vec<String> = (0..40).map(|at| item(at).to_string()).collect();
+    format!("{{{head}\"items\":[{}]{tail}}}", items.join(","))
+}
+
+const POD_LIST: &str = r#""kind":"PodList","apiVersion":"v1","#;
+
+#[test]
+fn lists_are_read_as_they_are_unfolded() {
+    let objects = objects();
+    assert!(is_streamed(&kubectl(&list(objects.clone()))));
+    let lines: Vec<String> = objects.iter().map(Value::to_string).collect();
+    assert!(is_streamed(&format!("[\n{}\n]\n", lines.join(",\n"))));
+    assert!(is_streamed(&kubectl(&Value::Array(objects))));
+    assert!(is_streamed(&pods(POD_LIST, "")));
+    assert!(is_streamed(&pods(POD_LIST, r#","metadata":{"continue":"abc","remainingItemCount":7}"#)));
+    assert!(is_streamed(&format!("Warning: old\n{}\n\n$ ", pods(POD_LIST, ""))));
+    assert!(is_streamed(&format!("\u{feff}{}", pods(POD_LIST, ""))));
+}
+
+#[test]
+fn kinds_are_found_wherever_they_stand() {
+    let late = |at: usize| json!({"apiVersion": "v1", "a": at, "kind": "Node", "metadata": {"name": format!("n{at}")}});
+    assert!(is_streamed(&kubectl(&list((0..30).map(late).collect()))));
+    let item = |at: usize| json!({"spec": {"x": [{}]}, "metadata": {"name": format!("p{at}"), "namespace": "a"}});
+    let items: Vec<String> = (0..40).map(|at| item(at).to_string()).collect();
+    for kind in ["Pod", "Service", "ConfigMap", ""] {
+        let text = format!(r#"{{"kind":"{kind}List","apiVersion":"v1","items":[{},{}]}}"#, items.join(","), items[0]);
+        assert!(is_streamed(&text), "{kind}");
+    }
+    let named = vec![("pods.json".to_owned(), format!(r#"{{"items":[{}]}}"#, items.join(",")))];
+    assert_eq!(check(&named, 500, in_blocks(700)), 1);
+    let late = vec![("pods.json".to_owned(), format!(r#"{{"items":[{}],"kind":"NodeList"}}"#, items.join(",")))];
+    assert_eq!(check(&late, 500, in_blocks(700)), 0);
+}
+
+#[test]
+fn what_is_no_single_list_of_objects_is_unfolded() {
+    assert!(!is_streamed(&pods("", r#","kind":"PodList","apiVersion":"v1""#)), "the kind comes too late");
+    assert!(!is_streamed(&pods(POD_LIST, r#","kind":"NodeList""#)), "the kind changes");
+    assert!(!is_streamed(&pods(r#""kind":"Widget","apiVersion":"x/v1","#, "")), "no list");
+    assert!(!is_streamed(&format!("{}\n{}", pods(POD_LIST, ""), pods(POD_LIST, ""))), "two lists");
+    assert!(!is_streamed(&format!("{}\n{}", pods(POD_LIST, ""), pod("b", &json!({})))), "an object behind it");
+    assert!(!is_streamed(&kubectl(&list(vec![list(objects()), list(objects())]))), "lists in it");
+    let events = |event: &str| -> Vec<Value> {
+        let event = |it: usize| json!({"type": event, "object": pod(&format!("p{it}"), &json!({}))});
+        (0..20).map(event).collect()
+    };
+    assert!(!is_streamed(&kubectl(&Value::Array(events("ADDED")))), "changes");
+    let with = |last: Value| {
+        let mut items: Vec<Value> = (0..20).map(|it| pod(&format!("p{it}"), &json!({}))).collect();
+        items.push(last);
+        kubectl(&list(items))
+    };
+    assert!(!is_streamed(&with(events("DELETED").remove(0))), "a change at the end");
+    assert!(!is_streamed(&with(list(objects()))), "a list at the end");
+    assert!(is_streamed(&with(Value::Null)));
+    assert!(is_streamed(&with(json!({}))));
+    let text = kubectl(&list(objects()));
+    let middle = text.len() / 2;
+    let at = middle + text[middle..].find("\"kind\"").unwrap();
+    let broken = format!("{}]]{}", &text[..at], &text[at..]);
+    assert!(!is_streamed(&broken), "broken in between");
+    let documents: String = objects().iter().map(|it| it.to_string() + "\n").collect();
+    assert!(!is_streamed(&documents), "no list at all");
+}
+
+#[test]
+fn problems_are_told_at_the_same_places() {
+    let item = |at: usize| match at % 5 {
+        0 => pod(&format!("p{at}"), &json!({"priority": "high"})),
+        1 => pod(
+            &format!("p{at}"),
+            &json!({"containers": [{"name": "c", "resources": {"requests": {"memory": "8Gb"}}}]}),
+        ),
+        2 => pod("twice", &json!({"nodeName": "n"})),
+        3 => json!({"apiVersion": "longhorn.io/v1beta2", "kind": "Node", "metadata": {"name": "x"}}),
+        _ => pod(
+            &format!("kube-scheduler-{at}"),
+            &json!({"containers": [
+            {"name": "c", "image": "registry.k8s.io/kube-scheduler:v1.29.3", "command": ["kube-scheduler", "-v=2"]}]}),
+        ),
+    };
+    let items: Vec<Value> = (0..60).map(item).collect();
+    assert!(is_streamed(&kubectl(&list(items.clone()))));
+    assert!(is_streamed(&list(items.clone()).to_string()));
+    let files = packed(&one(kubectl(&list(items))), gzip, 3000);
+    let loaded = load_cut(&files, in_blocks(2000));
+    let told: std::collections::BTreeSet<&str> = loaded.problems.iter().map(|it| it.code.text()).collect();
+    assert!(told.len() >= 4, "{told:?}");
+    assert!(loaded.problems.iter().all(|it| it.line.is_some_and(|line| line > 1)));
+    assert_eq!(schedulers(&files, &loaded.cluster).len(), 12);
+}
+
+#[test]
+fn a_list_that_breaks_off_is_as_broken() {
+    let text = kubectl(&list(objects()));
+    let long = pods(POD_LIST, "");
+    let array = kubectl(&Value::Array(objects()));
+    for text in [text, long, array] {
+        let whole = text.len() / 3;
+        let mut streamed = 0;
+        for end in (whole + 1..text.len()).step_by(61).filter(|end| text.is_char_boundary(*end)) {
+            streamed += check(&one(text[..end].to_owned()), whole, in_blocks(700));
+        }
+        assert!(streamed > 10, "{streamed}");
+    }
+    let loaded = load_cut(&packed(&one(pods(POD_LIST, "")[..2000].to_owned()), gzip, 1000), in_blocks(300));
+    assert_eq!(loaded.cluster.coverage_of(Kind::Pod), CoverageState::Truncated);
+    assert_eq!(codes(&loaded), [ProblemCode::BrokenJson]);
+}
+
+#[test]
+fn a_cut_file_never_passes_for_a_whole_one() {
+    let text = kubectl(&list(objects()));
+    for bytes in [gzip(text.as_bytes()), zstd(text.as_bytes()), xz(text.as_bytes())] {
+        for end in (bytes.len() / 3..=bytes.len()).rev().step_by(97) {
+            let cut_off = vec![("cluster.json".to_owned(), bytes[..end].to_vec())];
+            let (table, mut problems) = FileTable::from_memory_in_blocks(cut_off, Limits::default(), 4000);
+            let loaded = load_cut(&table, in_blocks(1000));
+            problems.extend(loaded.problems);
+            let told = problems.iter().any(|it| it.code == ProblemCode::BrokenArchive);
+            assert_eq!(told, end < bytes.len(), "{end} of {}: {problems:?}", bytes.len());
+        }
+    }
+}
+
+#[test]
+fn a_bomb_stops_at_its_bounds() {
+    let text =
+        format!("{}{}", pods(POD_LIST, "").trim_end_matches("]}"), r#",{"metadata":{"name":"a"}}"#.repeat(20_000));
+    let limits = Limits { bytes: 100_000, ..Limits::default() };
+    let bytes = vec![("bomb.json.gz".to_owned(), gzip(text.as_bytes()))];
+    let (table, problems) = FileTable::from_memory_in_blocks(bytes, limits, 2000);
+    assert_eq!(problems, []);
+    let of = |objects| {
+        let loaded = load_cut(&table, Cut { objects, ..in_blocks(5000) });
+        loaded.problems.iter().map(|it| it.code).collect::<Vec<_>>()
+    };
+    let told = [ProblemCode::ArchiveTooLarge, ProblemCode::Duplicate, ProblemCode::BrokenJson];
+    assert_eq!(of(1_000_000), told);
+    assert_eq!(of(1000), [ProblemCode::ArchiveTooLarge, ProblemCode::TooManyObjects]);
+    assert!(table.files[0].packed().is_some());
+}
+
+#[test]
+fn objects_are_counted_as_in_a_file_as_it_is() {
+    for objects in [38, 39, 40, 41, 42, 43, 80, 81, 82, 83, 84, 85] {
+        let cut = Cut { objects, ..in_blocks(500) };
+        check(&one(pods(POD_LIST, "")), 1000, cut);
+        let two = vec![("a.json".to_owned(), pods(POD_LIST, "")), ("b.json".to_owned(), pods(POD_LIST, ""))];
+        check(&two, 1000, cut);
+    }
+}
+
+#[test]
+fn moments_are_told_apart_and_the_newest_is_read() {
+    let dump = |hour: usize| {
+        let object = |at: usize| {
+            let mut pod = pod(&format!("p{at}"), &json!({"nodeName": "n"}));
+            pod["metadata"]["resourceVersion"] = json!((hour * 1000 + at).to_string());
+            pod["metadata"]["creationTimestamp"] = json!(format!("2026-01-01T0{hour}:00:00Z"));
+            pod
+        };
+        kubectl(&list((0..30).map(object).collect()))
+    };
+    let files: Files = (1..4).map(|hour| (format!("2026-01-01T0{hour}0000Z/pods.json"), dump(hour))).collect();
+    assert_eq!(check(&files, 2000, in_blocks(1000)), 3);
+    let table = packed(&files, zstd, 2000);
+    let loaded = load_cut(&table, in_blocks(1000));
+    assert_eq!((loaded.moments.len(), loaded.cluster.pods.len()), (3, 30));
+    let wanted = Wanted { at: super::super::primitive::parse_time("2026-01-01T02:30:00Z"), ..Wanted::default() };
+    let at = |table: &FileTable| load_part(table, &wanted, in_blocks(1000), &Meter::default());
+    assert!(at(&table) == at(&plain(&files)));
+    assert!(at(&table).moments[1].used);
+}
+
+#[test]
+fn the_slow_way_gives_the_same() {
+    let files = one(kubectl(&list(objects())));
+    let table = packed(&files, xz, 4000);
+    assert!(table.files[0].packed().is_some());
+    let quick = load_cut(&table, in_blocks(1000));
+    assert!(table.files[0].packed().is_some());
+    assert!(load_plainly(&table) == quick);
+    assert!(table.files[0].packed().is_none());
+}
