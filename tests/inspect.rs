@@ -206,3 +206,10 @@ fn of_several_moments_the_ledger_is_of_one() {
     let text = told(&[path]);
     assert!(text.contains("→ 2026-03-01T11:00:00Z  1 node, 2 pods"), "{text}");
 }
+
+#[test]
+fn a_configuration_among_the_files_is_not_said_to_be_of_no_use() {
+    let told = String::from_utf8(run(&["inspect", "fixtures/few-candidates"]).stdout).unwrap().replace("\n    ", " ");
+    assert!(told.contains("which is not used: give its file with --scheduler-config."), "{told}");
+    assert!(!told.contains("Skipped"), "{told}");
+}

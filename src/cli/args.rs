@@ -274,7 +274,7 @@ pub(crate) enum Form {
     Wide,
     /// A report for programs: see `schema`
     Json,
-    /// A line of JSON for each pod, for tables: see `schema pod-line`
+    /// A line of JSON for each pod, for tables, from `explain` alone: see `schema pod-line`
     Ndjson,
 }
 

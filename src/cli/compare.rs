@@ -75,13 +75,8 @@ pub(crate) fn run(
     tell_notes(&schedulers, &input, args, io);
     let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
     let pods: Vec<PodId> = targets.iter().filter_map(Target::pod).collect();
-    let decisions: Vec<Vec<Decided>> = schedulers
-        .iter()
-        .map(|scheduler| {
-            let desk = Desk::new(&cluster, scheduler);
-            pods.iter().map(|pod| Decided::of(&desk.view(&desk.outcome(*pod)), &args.status)).collect()
-        })
-        .collect();
+    let decisions: Vec<Vec<Decided>> =
+        schedulers.iter().map(|it| decide(&Desk::new(&cluster, it), &pods, &args.status)).collect();
     let mut compared = Vec::new();
     let exits = decisions.iter().flatten().map(|it| it.exit);
     let mut exit = exits.max().unwrap_or(Exit::Clean).max(explain::before_answers(args, &cluster));
@@ -134,6 +129,10 @@ impl Decided {
         let exit = explain::judge(view, status);
         Decided { decision: view.decision(), certainty: view.certainty().level, exit }
     }
+}
+
+fn decide(desk: &Desk<'_>, pods: &[PodId], status: &StatusArgs) -> Vec<Decided> {
+    pods.iter().map(|pod| Decided::of(&desk.view(&desk.outcome(*pod)), status)).collect()
 }
 
 /// Tells once what of the configuration and the gates is not computed, and which releases are taken for others.

@@ -317,6 +317,12 @@ fn from(files: &[HeldRow], detail: Detail) -> String {
 fn skipped(page: &mut Page, skipped: &[SkippedRow], detail: Detail) {
     const SHOWN: usize = 6;
     let shown = if detail == Detail::Wide { usize::MAX } else { SHOWN };
+    let (configs, skipped): (Vec<&SkippedRow>, Vec<&SkippedRow>) =
+        skipped.iter().partition(|it| it.kind.ends_with("KubeSchedulerConfiguration"));
+    if !configs.is_empty() {
+        let text = "A KubeSchedulerConfiguration lies there, which is not used: give its file with --scheduler-config.";
+        page.painted(2, Some(Ink::Careful), text);
+    }
     let mut parts: Vec<String> = skipped.iter().take(shown).map(|it| format!("{} {}", it.objects, it.kind)).collect();
     if parts.is_empty() {
         return;
