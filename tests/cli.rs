@@ -81,6 +81,14 @@ fn without_a_pod_every_pending_one_is_told() {
 }
 
 #[test]
+fn a_pipe_that_gives_nothing_is_told() {
+    let mut command = program();
+    command.arg("explain").env("PREEMPT_AUDIT_DUMP", NOTHING_HELPS);
+    let told = err(&piped(command, b""));
+    assert!(told.contains(&format!("note: standard input gave nothing: `{NOTHING_HELPS}` is read instead")), "{told}");
+}
+
+#[test]
 fn the_dump_is_a_path_or_the_pipe_or_the_variable_or_the_folder() {
     let text = fs::read(NOTHING_HELPS).unwrap();
     let verdict = "ml/train-7 (priority 1000) stays pending";

@@ -34,8 +34,8 @@ pub(crate) struct Input {
     pub(crate) problems: Vec<Problem>,
     /// What the containers of kube-scheduler say.
     pub(crate) schedulers: Vec<SchedulerContainer>,
-    /// What is to be told about the index.
-    note: Option<String>,
+    /// What is to be told about standard input and the index.
+    notes: Vec<String>,
 }
 
 impl Input {
@@ -48,7 +48,7 @@ impl Input {
     ) -> Result<Self, Failure> {
         let as_of = args.as_of.as_deref().map(time).transpose()?;
         let wanted = Wanted { cluster: args.cluster.clone(), at: args.at.as_deref().map(time).transpose()? };
-        let given = given(args, stdin_is_piped, dump, meter);
+        let (given, instead) = given(args, stdin_is_piped, dump, meter);
         let (content, note) = match &args.index {
             None => (load(given, &wanted, Digests::Skip, meter).0, None),
             Some(index) => indexed(index, args, given, &wanted, meter)?,
@@ -57,7 +57,8 @@ impl Input {
         if as_of.is_some() {
             loaded.cluster.as_of = as_of;
         }
-        Ok(Input { files, loaded, problems, schedulers, note })
+        let notes = instead.into_iter().chain(note).collect();
+        Ok(Input { files, loaded, problems, schedulers, notes })
     }
 
     /// Whether there is nothing to answer from.
@@ -81,7 +82,7 @@ impl Input {
 
     /// Prints the problems, grouped.
     pub(crate) fn tell_problems(&self, io: &mut Io<'_>, color: When) {
-        if let Some(note) = &self.note {
+        for note in &self.notes {
             io.complain(&format!("note: {}\n", safe(note)));
         }
         self.tell_some(&self.problems, io, color);
@@ -110,19 +111,23 @@ impl Input {
     }
 }
 
-fn given(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>, meter: &Meter) -> Given {
+/// What to read; and what is to be told where that is not what somebody may think.
+fn given(args: &InputArgs, stdin_is_piped: bool, dump: Option<String>, meter: &Meter) -> (Given, Option<String>) {
     let of = |paths: &[PathBuf]| Given::of_process(paths, meter);
     if !args.paths.is_empty() {
-        return of(&args.paths);
+        return (of(&args.paths), None);
     }
+    let folder = dump.map_or_else(|| PathBuf::from("."), PathBuf::from);
+    let mut instead = None;
     if stdin_is_piped {
         let given = of(&[PathBuf::from("-")]);
         // A pipe that nobody writes to says nothing: a job runner's, say.
         if given.has_stdin() {
-            return given;
+            return (given, None);
         }
+        instead = Some(format!("standard input gave nothing: `{}` is read instead", folder.display()));
     }
-    of(&[dump.map_or_else(|| PathBuf::from("."), PathBuf::from)])
+    (of(&[folder]), instead)
 }
 
 /// Opens and loads.
