@@ -204,6 +204,53 @@ fn nodes_without_pods_do_not_say_that_none_is_pending() {
 }
 
 #[test]
+fn lists_of_different_times_in_one_file_are_noticed() {
+    let items = cluster();
+    let pods = |version: &str, names: &[&str]| {
+        let pod = |name: &&str| {
+            let mut pod = pod("shop", name, Some("a"), BEFORE);
+            pod["metadata"]["resourceVersion"] = json!(version);
+            pod
+        };
+        list(&names.iter().map(pod).collect::<Vec<_>>())
+    };
+    let rest: Vec<Value> = items.iter().filter(|it| it["metadata"]["name"] != "runs").cloned().collect();
+    let both = |old: &str, new: &str| {
+        let text = [list(&rest), pods(old, &["runs", "gone"]), pods(new, &["runs"])].join("\n");
+        asked("repeats", &[("all.json", text)])
+    };
+    let (certainty, problems) = both("9", "12");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].0, "PA0216");
+    assert!(
+        problems[0].1.contains("1 of the Pod objects differ") && problems[0].1.contains("shop/runs"),
+        "{problems:?}"
+    );
+    assert_eq!(certainty, "undetermined");
+    // Pages and lists that overlap are of one time.
+    assert_eq!(both("9", "9").1, []);
+}
+
+#[test]
+fn a_yaml_object_that_was_cut_behind_a_line_is_noticed() {
+    let items = cluster();
+    let yaml = |item: &Value, cut: &str| {
+        let (metadata, spec) = (&item["metadata"], &item["spec"]);
+        format!(
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {metadata}\nspec:\n  containers: {}\n{cut}",
+            spec["containers"]
+        )
+    };
+    let rest: String = [&items[0], &items[3], &items[4]].iter().map(|it| format!("---\n{it}\n")).collect();
+    let whole = format!("{rest}{}", yaml(&items[1], "  nodeName: a\nstatus: {phase: Running}\n"));
+    assert_eq!(asked("yaml-whole", &[("all.yaml", whole)]).1, []);
+    let (_, problems) = asked("yaml-cut", &[("all.yaml", format!("{rest}{}", yaml(&items[1], "")))]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].0, "PA0219");
+    assert!(problems[0].1.contains("1 pod has no status: the dump was cut there"), "{problems:?}");
+}
+
+#[test]
 fn recordings_raise_no_alarm() {
     let scratch = Scratch::new("doubts-live");
     unpack("live.tar.gz", &scratch.0);

@@ -9,7 +9,7 @@ use crate::model::id::{NamespaceId, Symbol};
 use crate::model::pod::Pod;
 use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
-use crate::source::files::FileTable;
+use crate::source::files::{FileTable, Form};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +88,7 @@ pub(super) fn doubts(cluster: &mut Cluster, traces: &Traces, files: &FileTable) 
         }
         problems.extend(problem);
     };
-    let (kinds, problem) = stripped(cluster);
+    let (kinds, problem) = stripped(cluster, files);
     note(&kinds, problem);
     note(&[Kind::Pod], missing_namespaces(cluster, &traces.claims));
     note(&[Kind::Pod], listed_namespaces(cluster, files));
@@ -149,10 +149,12 @@ pub fn without_pods(cluster: &Cluster) -> Option<Problem> {
 }
 
 /// Objects that an API server has stored have a status, and these have none.
-fn stripped(cluster: &Cluster) -> (Vec<Kind>, Option<Problem>) {
+fn stripped(cluster: &Cluster, files: &FileTable) -> (Vec<Kind>, Option<Problem>) {
     let stored = |pod: &&Pod| pod.status_missing && pod.uid.is_some();
     let pods = cluster.pods.iter().filter(stored).count();
-    let bound = cluster.pods.iter().filter(stored).any(|pod| pod.node_name.is_some());
+    // A YAML document that was cut behind one of its lines is whole but for what it lacks.
+    let in_yaml = |pod: &Pod| files.files.get(pod.origin.file.index()).is_some_and(|it| it.form == Form::Yaml);
+    let bound = cluster.pods.iter().filter(stored).any(|pod| pod.node_name.is_some() || in_yaml(pod));
     let nodes = cluster.nodes.iter().filter(|node| node.status_missing && node.uid.is_some()).count();
     if nodes == 0 && !bound {
         return (Vec::new(), None);
@@ -160,7 +162,12 @@ fn stripped(cluster: &Cluster) -> (Vec<Kind>, Option<Problem>) {
     let kinds = [(Kind::Pod, bound), (Kind::Node, nodes > 0)];
     let told = [(pods, "pod"), (nodes, "node")];
     let told: Vec<String> = told.iter().filter(|it| it.0 > 0).map(|it| many(it.0, it.1)).collect();
-    let message = format!("{} have no status: whoever wrote the dump took it out", told.join(" and "));
+    let (have, why) = if pods + nodes == 1 {
+        ("has", "the dump was cut there, or somebody took it out")
+    } else {
+        ("have", "whoever wrote the dump took it out")
+    };
+    let message = format!("{} {have} no status: {why}", told.join(" and "));
     let mut lost = Vec::new();
     if bound {
         lost.push("finished pods count as running, and nominations and start times are unknown");

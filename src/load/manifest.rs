@@ -58,7 +58,12 @@ pub(super) fn take(
                 let message = format!("{} could not be read when the dump was taken: {said}", kind.name());
                 let mut problem = Problem::new(ProblemCode::NotCaptured, message);
                 problem.path = Some(files.file(file).path.clone());
-                problem.help = Some(format!("get the right to `list` {} and take the dump again", kind.resource()));
+                let denied = ["orbidden", "Unauthorized", "logged in"].iter().any(|it| said.contains(it));
+                problem.help = Some(if denied {
+                    format!("get the right to `list` {} and take the dump again", kind.resource())
+                } else {
+                    "mend what kubectl says and take the dump again".to_owned()
+                });
                 problems.push(problem);
             }
             _ => {}

@@ -31,6 +31,7 @@ mod place;
 mod pod;
 mod primitive;
 mod remap;
+mod repeats;
 mod resources;
 pub mod scheduler_config;
 pub mod schedulers;
@@ -209,12 +210,17 @@ fn load_with<'b>(streamed: Streamed<'b>, files: &'b FileTable, wanted: &Wanted, 
             strangers.add(at, &file.path, foreign.offset, foreign.spelling.into());
         }
     }
+    let repeats = repeats::repeats(files, &splits, &harvests);
     let traces = Traces::take(&mut harvests);
     let (cluster, copies) = merge::merge(files, harvests, &mut ledger, cut.stretch);
     loaded.cluster = cluster;
     loaded.cluster.as_of = as_of.or(taken).or(loaded.cluster.as_of);
     loaded.cluster.coverage = ledger.coverage();
     problems.extend(doubts::doubts(&mut loaded.cluster, &traces, files));
+    for (kind, problem) in repeats {
+        loaded.cluster.coverage.iter_mut().filter(|it| it.kind == kind).for_each(|it| it.doubtful = true);
+        problems.push(problem);
+    }
     loaded.held = ledger.held();
     problems.extend(copies);
     problems.extend(strangers.problems(|kind| ledger.holds(kind)));

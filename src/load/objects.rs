@@ -94,7 +94,11 @@ pub(super) fn pdb(
             desired: number(status.desired_healthy),
             expected: number(status.expected_pods),
         }),
-        status_missing: status.is_none(),
+        // kubectl writes what is healthy first: without what is allowed, the object was cut there.
+        status_missing: status.as_ref().is_none_or(|status| {
+            status.disruptions_allowed.is_none()
+                && (status.current_healthy.is_some() || status.desired_healthy.is_some())
+        }),
         v1beta1,
         origin,
     };
