@@ -120,7 +120,7 @@ codes! {
     /// The manifest of the dump says that a kind could not be read.
     NotCaptured = "PA0210", Warning, "kind not captured",
         changes: "the kind counts as absent",
-        remedy: "get the right to `list` the kind in all namespaces and take the dump again";
+        remedy: "get the right to `list` the kind in all namespaces, or mend what else kubectl says, and take the dump again";
     /// Another program wrote to the file while it was read, so that its parts may be of different moments.
     ChangedWhileRead = "PA0211", Warning, "file changed while it was read",
         changes: "the answer may be that of a cluster that never was",

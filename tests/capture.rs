@@ -24,6 +24,7 @@ case "$1 $2" in
   echo '{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}},{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b"}}]}' ;;
 "get poddisruptionbudgets.policy") echo 'Error from server (Forbidden): poddisruptionbudgets.policy is forbidden' >&2; exit 1 ;;
 "get deviceclasses.resource.k8s.io") echo "error: the server doesn't have a resource type \"deviceclasses\"" >&2; exit 1 ;;
+"get services") [ "$context" = empty ] && exit 1; echo 'This cluster belongs to team x.'; echo '{"apiVersion":"v1","kind":"List","items":[]}' ;;
 "get nodes") [ "$context" = empty ] && exit 1; printf '{"apiVersion":"v1","kind":"List","items":[{"a' ;;
 "get "*) [ "$context" = empty ] && exit 1; echo '{"apiVersion":"v1","kind":"List","items":[]}' ;;
 *) echo "unexpected: $*" >&2; exit 9 ;;

@@ -518,3 +518,14 @@ fn what_of_a_scheduler_is_not_computed_is_a_problem_with_a_code() {
         assert!(told.contains("PA0302") && told.contains("s.yaml") && told.contains("OurOwn"), "{command}: {told}");
     }
 }
+
+#[test]
+fn an_input_of_other_kinds_says_what_it_holds() {
+    let scratch = Scratch::new("cli-others");
+    let path = scratch.path("all.json");
+    fs::write(&path, "{\"log\":\"x\"}\n{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{}}\n").unwrap();
+    let output = run(&["explain", path.to_str().unwrap()]);
+    assert_eq!(code(&output), 2);
+    let words = err(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("other kinds") && words.contains("1 of v1 ConfigMap"), "{words}");
+}

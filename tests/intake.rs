@@ -456,7 +456,7 @@ fn what_kubectl_complained_of_is_told() {
         ("a/app.log".to_owned(), b"Error: not for us\n".to_vec()),
     ]);
     assert_eq!(problems.len(), 1, "{problems:?}");
-    assert_eq!(problems[0].code, ProblemCode::ErrorAnswer);
+    assert_eq!(problems[0].code, ProblemCode::ForeignFormat);
     assert!(problems[0].message.contains("pods is forbidden"), "{problems:?}");
 }
 
@@ -466,4 +466,11 @@ fn an_object_that_is_no_json_is_named_as_far_as_it_is() {
     let text = format!("{node}\n{}\n", pod.replace("\"spec\":{", "\"spec\":{\"priority\":NaN,"));
     let problems = reads_pods("dump", text.as_bytes(), &[]);
     assert!(problems[0].message.starts_with("Pod shop/web: "), "{problems:?}");
+}
+
+#[test]
+fn a_yaml_file_may_say_its_version() {
+    let (node, pod) = small();
+    let text = format!("%YAML 1.1\n# of today\n---\n{node}\n---\n{pod}\n");
+    assert_eq!(reads_pods("dump", text.as_bytes(), &["shop/web"]), []);
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -136,13 +136,26 @@ fn copy(mut from: impl Read, to: &Path, told: &mut dyn FnMut(u64)) -> io::Result
     }
 }
 
+/// Steps over lines that a wrapper of kubectl printed before the list.
+fn skip_words(reader: &mut impl BufRead) -> io::Result<()> {
+    const LINES: usize = 100;
+    for _ in 0..LINES {
+        if reader.fill_buf()?.first().is_none_or(|byte| *byte == b'{') {
+            break;
+        }
+        reader.skip_until(b'\n')?;
+    }
+    Ok(())
+}
+
 /// The number of items; an error where the text is no whole list.
 fn count(path: &Path) -> io::Result<u64> {
     #[derive(Deserialize)]
     struct List {
         items: Vec<IgnoredAny>,
     }
-    let reader = BufReader::with_capacity(1 << 18, File::open(path)?);
+    let mut reader = BufReader::with_capacity(1 << 18, File::open(path)?);
+    skip_words(&mut reader)?;
     let list: List = serde_json::from_reader(reader)?;
     Ok(list.items.len() as u64)
 }

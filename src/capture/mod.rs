@@ -104,10 +104,19 @@ impl CaptureError {
             ),
             CaptureError::NothingRead(text) => (
                 format!("kubectl could read no kind at all: {text}"),
-                Some("the account needs the right to `list` these kinds in all namespaces"),
+                Some(if is_denied(text) {
+                    "the account needs the right to `list` these kinds in all namespaces"
+                } else {
+                    "try `kubectl get nodes -o json` with the same context first"
+                }),
             ),
         }
     }
+}
+
+/// Whether kubectl's words say that the account may not.
+pub fn is_denied(words: &str) -> bool {
+    ["Forbidden", "forbidden", "Unauthorized", "logged in"].iter().any(|it| words.contains(it))
 }
 
 /// Takes a dump. A kind that cannot be read is written down in the manifest and the rest goes on.

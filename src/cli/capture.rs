@@ -79,8 +79,13 @@ fn gaps(manifest: &Manifest) -> String {
     if gaps.is_empty() {
         return gaps;
     }
-    gaps + "help: what depends on these kinds will be answered as unknown; the account needs the right to `list` them in all \
-            namespaces\n"
+    let denied = manifest.failed().any(|record| record.error.as_deref().is_none_or(capture::is_denied));
+    let remedy = if denied {
+        "the account needs the right to `list` them in all namespaces"
+    } else {
+        "mend what kubectl says and take the dump again"
+    };
+    gaps + &format!("help: what depends on these kinds will be answered as unknown; {remedy}\n")
 }
 
 fn summary(manifest: &Manifest, args: &Capture) -> String {

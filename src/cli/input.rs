@@ -76,7 +76,14 @@ impl Input {
         if self.loaded.refused {
             return Failure::new("nothing to answer from: the input does not tell which part of it is meant");
         }
-        let message = "nothing to answer from: no node and no pod was read";
+        let mut message = "nothing to answer from: no node and no pod was read".to_owned();
+        let mut others: Vec<(&String, &u64)> = self.loaded.skipped.iter().collect();
+        others.sort_by_key(|it| std::cmp::Reverse(it.1));
+        let others: Vec<String> =
+            others.iter().take(3).map(|(kind, count)| format!("{count} of {}", safe(kind))).collect();
+        if !others.is_empty() {
+            message += &format!("; the input holds objects of other kinds, such as {}", others.join(", "));
+        }
         Failure::of_problems(vec![Problem::new(ProblemCode::NothingFound, message)])
     }
 

@@ -568,7 +568,7 @@ fn blank_problem(path: &str) -> Problem {
 
 fn refusal_problem(path: &str, refusal: &str) -> Problem {
     let message = format!("`{path}` holds what kubectl complained of in place of objects: {refusal}");
-    problem_of(path, ProblemCode::ErrorAnswer, message, ProblemCode::ErrorAnswer.remedy())
+    problem_of(path, ProblemCode::ForeignFormat, message, ProblemCode::ErrorAnswer.remedy())
 }
 
 fn no_objects(path: &str) -> Problem {

@@ -49,7 +49,9 @@ pub(crate) fn to_json_counted(text: &str, share: &Share<'_>) -> Converted {
     for section in sections(text) {
         share.reach(at);
         writer.catch_up(section.line);
-        if is_json(section.text) {
+        if is_directives(section.text) {
+            // What stands before the first `---` of a text that says its version of YAML.
+        } else if is_json(section.text) {
             // Tabs are no indentation in YAML, but white space in JSON, which people paste into YAML files.
             writer.copy_lines(section.text);
         } else if let Err(trouble) = writer.section(&section, |index| share.reach(at + index as u64)) {
@@ -94,6 +96,11 @@ fn sections(text: &str) -> impl Iterator<Item = Section<'_>> {
         }
         Some(Section { text, line })
     })
+}
+
+/// Whether a section holds directives and comments only.
+fn is_directives(text: &str) -> bool {
+    text.starts_with('%') && text.lines().all(|line| line.trim().is_empty() || line.starts_with(['%', '#']))
 }
 
 fn is_json(text: &str) -> bool {
