@@ -82,7 +82,8 @@ impl Input {
         let others: Vec<String> =
             others.iter().take(3).map(|(kind, count)| format!("{count} of {}", safe(kind))).collect();
         if !others.is_empty() {
-            message += &format!("; the input holds objects of other kinds, such as {}", others.join(", "));
+            message.push_str("; the input holds objects of other kinds, such as ");
+            message.push_str(&others.join(", "));
         }
         Failure::of_problems(vec![Problem::new(ProblemCode::NothingFound, message)])
     }
