@@ -71,7 +71,7 @@ impl Desk {
     }
 
     fn cycle(&self, pod: PodId) -> PodCycle<'_> {
-        PodCycle { snapshot: &self.snapshot, pod, profile: &self.profile }
+        PodCycle { snapshot: &self.snapshot, pod, profile: &self.profile, changed: None }
     }
 }
 

@@ -121,7 +121,7 @@ fn explain_one(files: &FileTable) {
     let profile = Profile::default_for(release, &gates);
     let pending = snapshot.cluster.pod_range().find(|pod| snapshot.cluster.pod(*pod).node_name.is_none());
     if let Some(pod) = pending {
-        std::hint::black_box(cycle::schedule(&PodCycle { snapshot: &snapshot, pod, profile: &profile }));
+        std::hint::black_box(cycle::schedule(&PodCycle { snapshot: &snapshot, pod, profile: &profile, changed: None }));
     }
 }
 

@@ -95,7 +95,7 @@ fn build(release: Release, text: &str, lacking: &[Kind]) -> Scene {
 impl Scene {
     /// What a plugin is given.
     pub(crate) fn cycle(&self) -> PodCycle<'_> {
-        PodCycle { snapshot: &self.snapshot, pod: self.pod, profile: &self.profile }
+        PodCycle { snapshot: &self.snapshot, pod: self.pod, profile: &self.profile, changed: None }
     }
 
     /// What the scheduler decides.

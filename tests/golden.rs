@@ -68,7 +68,7 @@ fn answers(case: &Case, release: Release, change: impl Fn(&mut Behavior)) -> Res
         let pod = snapshot.cluster.find_pod(namespace, pod).ok_or_else(|| format!("{name} is not in the cluster"))?;
         let wanted = snapshot.cluster.text(snapshot.cluster.pod(pod).spec.scheduler_name);
         let profile = profiles.iter().find(|it| it.scheduler_name == wanted).unwrap_or(&profiles[0]);
-        let cycle = PodCycle { snapshot: &snapshot, pod, profile };
+        let cycle = PodCycle { snapshot: &snapshot, pod, profile, changed: None };
         let outcome = cycle::schedule(&cycle);
         let report = View { cycle, outcome: &outcome }.report();
         Ok((name.clone(), serde_json::to_value(report).unwrap()))

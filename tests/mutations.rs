@@ -154,7 +154,7 @@ fn answer(bytes: Vec<u8>, dice: &mut Dice) {
     let snapshot = Snapshot::new(Arc::new(cluster), Arc::new(Behavior::of(release, &gates)));
     let profile = Profile::default_for(release, &gates);
     for pod in snapshot.cluster.pod_range().take(8) {
-        let outcome = cycle::schedule(&PodCycle { snapshot: &snapshot, pod, profile: &profile });
+        let outcome = cycle::schedule(&PodCycle { snapshot: &snapshot, pod, profile: &profile, changed: None });
         assert_eq!(outcome.pod, pod);
     }
 }

@@ -6,14 +6,18 @@
 mod common;
 
 use common::ndjson;
+use preempt_audit::engine::alike::Look;
 use preempt_audit::engine::cycle;
 use preempt_audit::engine::framework::PodCycle;
+use preempt_audit::engine::outcome::Outcome;
 use preempt_audit::engine::snapshot::Snapshot;
 use preempt_audit::kube::behavior::Behavior;
 use preempt_audit::kube::gates::Gates;
 use preempt_audit::kube::profile::Profile;
 use preempt_audit::kube::release::Release;
 use preempt_audit::load;
+use preempt_audit::model::affinity::{Toleration, TolerationOperator};
+use preempt_audit::model::cluster::Cluster;
 use preempt_audit::report::view::View;
 use preempt_audit::source::files::FileTable;
 use serde_json::Value;
@@ -39,7 +43,7 @@ fn for_each_pod(case: &Value, dump: &Value, mut run: impl FnMut(&PodCycle<'_>)) 
     for name in case["pods"].as_array().unwrap() {
         let (namespace, pod) = name.as_str().unwrap().split_once('/').unwrap();
         let pod = snapshot.cluster.find_pod(namespace, pod).unwrap();
-        run(&PodCycle { snapshot: &snapshot, pod, profile: &profile });
+        run(&PodCycle { snapshot: &snapshot, pod, profile: &profile, changed: None });
     }
 }
 
@@ -139,6 +143,70 @@ fn a_pod_is_answered_the_same_after_others_as_by_itself() {
             assert_eq!(&answers(&alone, &case["dump"])[0], together, "{} {pod}", case["id"]);
         }
     }
+}
+
+/// Pods with equal looks share one outcome, so a pod that differs in its name alone must have the same.
+#[test]
+fn a_pod_that_looks_like_another_has_its_outcome() {
+    let mut shared = 0;
+    for case in cases() {
+        let mut dump = case["dump"].clone();
+        let items = dump["items"].as_array_mut().unwrap();
+        let is_pending = |it: &&Value| it["kind"] == "Pod" && it["spec"]["nodeName"].is_null();
+        let mut twins: Vec<Value> = items.iter().filter(is_pending).cloned().collect();
+        for twin in &mut twins {
+            let meta = twin["metadata"].as_object_mut().unwrap();
+            meta.insert("name".to_owned(), format!("{}-twin", meta["name"].as_str().unwrap()).into());
+            meta.remove("uid");
+        }
+        items.extend(twins);
+        for_each_pod(&case, &dump, |cycle| {
+            let cluster = cycle.cluster();
+            let (namespace, name) =
+                cluster.pod_key(cycle.pod).split_once('/').map(|it| (it.0.to_owned(), it.1.to_owned())).unwrap();
+            let twin = cluster.find_pod(&namespace, &format!("{name}-twin")).unwrap();
+            let Some(look) = Look::of(cluster, cycle.pod) else { return };
+            assert_eq!(Some(look), Look::of(cluster, twin), "{}", case["id"]);
+            let own = cycle::schedule(&PodCycle { pod: twin, ..*cycle });
+            assert_eq!(Outcome { pod: twin, ..cycle::schedule(cycle) }, own, "{}", case["id"]);
+            shared += 1;
+        });
+    }
+    assert!(shared > 300, "only {shared} pods looked like another");
+}
+
+/// What a changed pod would meet is tried on the snapshot as it is, which must be what a dump with that pod says.
+#[test]
+fn a_pod_that_is_changed_for_a_try_meets_what_it_meets_in_a_dump_that_says_so() {
+    let mut tried = 0;
+    for case in cases().into_iter().step_by(2) {
+        for_each_pod(&case, &case["dump"], |cycle| {
+            let mut important = cycle.incoming().clone();
+            important.spec_priority = Some(important.priority().saturating_add(1000));
+            let mut modest = cycle.incoming().clone();
+            modest.requests = Arc::default();
+            let mut tolerant = cycle.incoming().clone();
+            let spec = Arc::make_mut(&mut tolerant.spec);
+            let everything = Toleration {
+                key: None,
+                operator: TolerationOperator::Exists,
+                value: cycle.incoming().name,
+                effect: None,
+            };
+            spec.tolerations = [everything].into();
+            spec.never_preempts = false;
+            for changed in [important, modest, tolerant] {
+                let mut cluster = Cluster::clone(cycle.cluster());
+                cluster.pods[cycle.pod.index()] = changed.clone();
+                let snapshot = Snapshot::new(Arc::new(cluster), Arc::clone(&cycle.snapshot.behavior));
+                let said = cycle::schedule(&PodCycle { snapshot: &snapshot, ..*cycle });
+                let supposed = cycle::schedule(&PodCycle { changed: Some(&changed), ..*cycle });
+                assert_eq!(supposed, said, "{}", case["id"]);
+                tried += 1;
+            }
+        });
+    }
+    assert!(tried > 300, "only {tried} changes were tried");
 }
 
 /// Volumes, spread and host ports are left out: there upstream's dry run forgets what another pod still holds, and so

@@ -2,6 +2,7 @@
 
 use super::scheduler::Scheduler;
 use super::target::Target;
+use crate::engine::alike::Look;
 use crate::engine::cycle;
 use crate::engine::framework::{Gap, GapEffect, PodCycle};
 use crate::engine::outcome::{Cause, Certainty, Disposition, Outcome};
@@ -14,7 +15,9 @@ use crate::model::resources::ResourceName;
 use crate::report::json::OtherPatch;
 use crate::report::view::View;
 use rayon::prelude::*;
-use std::sync::Arc;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A scheduler in front of a cluster.
 pub(crate) struct Desk<'a> {
@@ -22,16 +25,44 @@ pub(crate) struct Desk<'a> {
     snapshot: Snapshot,
     /// The oldest patch that may be meant, where it behaves otherwise.
     oldest: Option<Box<Desk<'a>>>,
+    /// What came of pods of late, the latest last: replicas stand next to each other in a list of pods.
+    lately: Mutex<VecDeque<Arc<Decided>>>,
+}
+
+/// Where the decision about a pod is.
+#[derive(Clone)]
+enum Place {
+    Known(Arc<Decided>),
+    /// By position among those that are tried.
+    Tried(usize),
+}
+
+/// How many outcomes are kept for pods that are alike: each may be of several megabytes.
+const KEPT: usize = 2;
+
+/// What comes of a pod, and of every pod like it.
+struct Decided {
+    outcome: Outcome,
+    other_patch: Option<OtherPatch>,
 }
 
 /// A pod that was asked for, with what came of it if it is there.
 pub(crate) struct Answer<'t> {
     /// What was asked for.
     pub(crate) target: &'t Target,
+    decided: Option<Arc<Decided>>,
+}
+
+impl Answer<'_> {
     /// What came of it.
-    pub(crate) outcome: Option<Outcome>,
+    pub(crate) fn outcome(&self) -> Option<&Outcome> {
+        self.decided.as_ref().map(|it| &it.outcome)
+    }
+
     /// What another patch answers, where it differs.
-    pub(crate) other_patch: Option<OtherPatch>,
+    pub(crate) fn other_patch(&self) -> Option<&OtherPatch> {
+        self.decided.as_ref()?.other_patch.as_ref()
+    }
 }
 
 impl<'a> Desk<'a> {
@@ -41,6 +72,7 @@ impl<'a> Desk<'a> {
             scheduler,
             snapshot: Snapshot::new(Arc::clone(cluster), Arc::clone(&scheduler.behavior)),
             oldest: scheduler.oldest.as_deref().map(|it| Box::new(Desk::new(cluster, it))),
+            lately: Mutex::default(),
         }
     }
 
@@ -49,17 +81,50 @@ impl<'a> Desk<'a> {
         &self.snapshot.cluster
     }
 
-    /// Answers for pods, all at once.
+    /// Answers for pods, all at once; of pods that are alike, one is tried.
     pub(crate) fn answers<'t>(&self, targets: &'t [Target]) -> Vec<Answer<'t>> {
-        targets.par_iter().map(|it| self.answer(it)).collect()
+        let mut tried: Vec<PodId> = Vec::new();
+        let mut places: FxHashMap<Look<'_>, Place> = self.known();
+        let mut place = |pod: PodId| {
+            let mut fresh = || {
+                tried.push(pod);
+                Place::Tried(tried.len() - 1)
+            };
+            match Look::of(self.cluster(), pod) {
+                Some(look) => places.entry(look).or_insert_with(fresh).clone(),
+                None => fresh(),
+            }
+        };
+        let placed: Vec<Option<Place>> = targets.iter().map(Target::pod).map(|it| it.map(&mut place)).collect();
+        let decided: Vec<Arc<Decided>> = tried.into_par_iter().map(|pod| Arc::new(self.decide(pod))).collect();
+        self.keep(&decided);
+        let take = |place| match place {
+            Place::Known(decided) => decided,
+            Place::Tried(at) => Arc::clone(&decided[at]),
+        };
+        targets.iter().zip(placed).map(|(target, it)| Answer { target, decided: it.map(take) }).collect()
     }
 
-    fn answer<'t>(&self, target: &'t Target) -> Answer<'t> {
-        let Target::Pod(pod) = target else { return Answer { target, outcome: None, other_patch: None } };
-        let mut outcome = self.outcome(*pod);
+    fn known(&self) -> FxHashMap<Look<'_>, Place> {
+        let lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        let look = |it: &Arc<Decided>| Some((Look::of(self.cluster(), it.outcome.pod)?, Place::Known(Arc::clone(it))));
+        lately.iter().filter_map(look).collect()
+    }
+
+    fn keep(&self, decided: &[Arc<Decided>]) {
+        let shared = |it: &&Arc<Decided>| Look::of(self.cluster(), it.outcome.pod).is_some();
+        let latest: Vec<&Arc<Decided>> = decided.iter().rev().filter(shared).take(KEPT).collect();
+        let mut lately = self.lately.lock().unwrap_or_else(PoisonError::into_inner);
+        lately.extend(latest.into_iter().rev().map(Arc::clone));
+        let surplus = lately.len().saturating_sub(KEPT);
+        lately.drain(..surplus);
+    }
+
+    fn decide(&self, pod: PodId) -> Decided {
+        let mut outcome = self.outcome(pod);
         let other_patch = self.oldest.as_ref().and_then(|oldest| {
-            let decision = oldest.view(&oldest.outcome(*pod)).decision();
-            let differs = decision != self.view(&outcome).decision();
+            let decision = oldest.view(pod, &oldest.outcome(pod)).decision();
+            let differs = decision != self.view(pod, &outcome).decision();
             let release = oldest.scheduler.release;
             let version = match release == self.scheduler.release {
                 true => format!("{release} built with Go before 1.19"),
@@ -70,7 +135,7 @@ impl<'a> Desk<'a> {
         if other_patch.is_some() {
             add_cause(&mut outcome.certainty, Cause::UnknownPatch);
         }
-        Answer { target, outcome: Some(outcome), other_patch }
+        Decided { outcome, other_patch }
     }
 
     /// What comes of one pod.
@@ -102,14 +167,24 @@ impl<'a> Desk<'a> {
         self.scheduler.extenders.iter().any(|managed| managed.is_empty() || managed.iter().any(asks))
     }
 
-    /// An outcome with names.
-    pub(crate) fn view<'o>(&'o self, outcome: &'o Outcome) -> View<'o> {
-        View { cycle: self.cycle(outcome.pod), outcome }
+    /// An outcome with names: of this pod, or of one like it.
+    pub(crate) fn view<'o>(&'o self, pod: PodId, outcome: &'o Outcome) -> View<'o> {
+        View { cycle: self.cycle(pod), outcome }
+    }
+
+    /// An answer with names, if the pod is there.
+    pub(crate) fn view_of<'o>(&'o self, answer: &'o Answer<'_>) -> Option<View<'o>> {
+        Some(self.view(answer.target.pod()?, answer.outcome()?))
     }
 
     /// What a plugin is given that decides about the pod.
     pub(crate) fn cycle(&self, pod: PodId) -> PodCycle<'_> {
-        PodCycle { snapshot: &self.snapshot, pod, profile: profile_of(pod, self.cluster(), &self.scheduler.profiles) }
+        PodCycle {
+            snapshot: &self.snapshot,
+            pod,
+            profile: profile_of(pod, self.cluster(), &self.scheduler.profiles),
+            changed: None,
+        }
     }
 }
 

@@ -132,7 +132,7 @@ impl Decided {
 }
 
 fn decide(desk: &Desk<'_>, pods: &[PodId], status: &StatusArgs) -> Vec<Decided> {
-    pods.iter().map(|pod| Decided::of(&desk.view(&desk.outcome(*pod)), status)).collect()
+    pods.iter().map(|pod| Decided::of(&desk.view(*pod, &desk.outcome(*pod)), status)).collect()
 }
 
 /// Tells once what of the configuration and the gates is not computed, and which releases are taken for others.
@@ -189,7 +189,7 @@ fn because(cluster: &Arc<Cluster>, pod: PodId, before: &Scheduler, after: &Sched
     };
     let answer = |it: &Setup| {
         let snapshot = Snapshot::new(Arc::clone(cluster), Arc::clone(&it.behavior));
-        let cycle = PodCycle { snapshot: &snapshot, pod, profile: &it.profile };
+        let cycle = PodCycle { snapshot: &snapshot, pod, profile: &it.profile, changed: None };
         View { cycle, outcome: &cycle::schedule(&cycle) }.decision()
     };
     let fields = Behavior::fields();

@@ -21,13 +21,15 @@ use crate::report::escape::safe;
 use crate::report::json::{self, API_VERSION, ExplainReport, PodOutcome, PodReport, Tool};
 use crate::report::ndjson::PodLine;
 use crate::report::page::{Ink, Page, TableRow};
+use crate::report::pretty::Rendered;
 use crate::report::story::{self, Detail};
 use crate::report::view::{self, View};
 use crate::report::{node_story, pretty, problems, summary};
 use crate::source::meter::Meter;
-use serde::ser::{Serialize, SerializeSeq, Serializer};
+use rayon::prelude::*;
+use serde::ser::{Error as _, Serialize, SerializeSeq, Serializer};
 use std::cell::Cell;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 /// Pods that are answered together: enough for every processor, few enough to hold their reports in memory.
@@ -182,8 +184,8 @@ impl<'a> Run<'a> {
     }
 
     fn judge(&self, answer: &Answer<'_>) -> Exit {
-        match &answer.outcome {
-            Some(outcome) => judge(&self.desk.view(outcome), &self.args.status),
+        match self.desk.view_of(answer) {
+            Some(view) => judge(&view, &self.args.status),
             None => Exit::Unusable,
         }
     }
@@ -209,11 +211,11 @@ impl<'a> Run<'a> {
     /// The lines of pods.
     pub(crate) fn pod_lines(&self, dump: &PodLine, targets: &[Target]) -> Vec<PodLine> {
         let line = |answer: &Answer<'_>| {
-            let line = match &answer.outcome {
-                Some(outcome) => dump.of_pod(&self.desk.view(outcome)),
+            let line = match self.desk.view_of(answer) {
+                Some(view) => dump.of_pod(&view),
                 None => dump.not_found(answer.target.not_found().0),
             };
-            let other_patch = answer.other_patch.as_ref().map(|it| it.version.clone());
+            let other_patch = answer.other_patch().map(|it| it.version.clone());
             PodLine { other_patch, exit_status: self.judge(answer).code(), ..line }
         };
         self.answers(targets).iter().map(line).collect()
@@ -241,24 +243,6 @@ impl<'a> Run<'a> {
         self.pool.install_or_here(rayon::current_num_threads).clamp(2, BATCH)
     }
 
-    fn report<'r>(&'r self, answer: &'r Answer<'_>) -> PodReport<'r> {
-        match &answer.outcome {
-            Some(outcome) => {
-                let view = self.desk.view(outcome);
-                let node_steps = self.node.filter(|_| view.preemption().is_some());
-                PodReport {
-                    other_patch: answer.other_patch.clone(),
-                    node_steps: node_steps.map(|node| node_story::row(&view, node)),
-                    ..view.report()
-                }
-            }
-            None => {
-                let (asked, near) = answer.target.not_found();
-                PodReport { suggestions: self.keys(near), ..PodReport::bare(asked.to_owned(), PodOutcome::NotFound) }
-            }
-        }
-    }
-
     fn keys(&self, pods: &[PodId]) -> Vec<String> {
         pods.iter().map(|it| self.desk.cluster().pod_key(*it)).collect()
     }
@@ -278,8 +262,7 @@ impl<'a> Run<'a> {
             let progress = io.stdout_is_terminal.then(|| Progress::of(&self.meter, io));
             for batch in targets.chunks(self.batch()) {
                 let answers = self.answers(batch);
-                let outcomes = answers.iter().filter_map(|it| it.outcome.as_ref());
-                rows.extend(outcomes.map(|it| summary::line(&self.desk.view(it))));
+                rows.extend(answers.iter().filter_map(|it| self.desk.view_of(it)).map(|it| summary::line(&it)));
             }
             drop(progress);
             summary::overview(&mut page, rows);
@@ -297,9 +280,8 @@ impl<'a> Run<'a> {
     }
 
     fn tell(&self, page: &mut Page, answer: &Answer<'_>, detail: Detail) {
-        if let Some(outcome) = &answer.outcome {
-            let view = self.desk.view(outcome);
-            story::tell(page, &view, answer.other_patch.as_ref(), detail);
+        if let Some(view) = self.desk.view_of(answer) {
+            story::tell(page, &view, answer.other_patch(), detail);
             if let Some(node) = self.node {
                 node_story::tell(page, &view, node);
             }
@@ -340,6 +322,24 @@ pub(crate) fn none_pending(cluster: &Cluster, namespace: Option<&str>) -> String
     }
 }
 
+fn report<'r>(desk: &'r Desk<'_>, node: Option<NodeId>, answer: &'r Answer<'_>) -> PodReport<'r> {
+    match desk.view_of(answer) {
+        Some(view) => {
+            let node_steps = node.filter(|_| view.preemption().is_some());
+            PodReport {
+                other_patch: answer.other_patch().cloned(),
+                node_steps: node_steps.map(|node| node_story::row(&view, node)),
+                ..view.report()
+            }
+        }
+        None => {
+            let (asked, near) = answer.target.not_found();
+            let suggestions = near.iter().map(|it| desk.cluster().pod_key(*it)).collect();
+            PodReport { suggestions, ..PodReport::bare(asked.to_owned(), PodOutcome::NotFound) }
+        }
+    }
+}
+
 /// The pods of a report, answered while they are printed.
 struct Streamed<'r, 'a> {
     run: &'r Run<'a>,
@@ -349,10 +349,22 @@ struct Streamed<'r, 'a> {
 impl Serialize for Streamed<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.targets.len()))?;
+        let (desk, node) = (&self.run.desk, self.run.node);
+        // Several threads write reports side by side; a single one writes them where they belong.
+        let spread = self.run.pool.install_or_here(rayon::current_num_threads) > 1 && self.targets.len() > 1;
+        let mut rendered: Vec<Rendered> = Vec::new();
         for batch in self.targets.chunks(self.run.batch()) {
-            for answer in &self.run.answers(batch) {
-                list.serialize_element(&self.run.report(answer))?;
+            let answers = self.run.answers(batch);
+            if !spread {
+                answers.iter().try_for_each(|it| list.serialize_element(&report(desk, node, it)))?;
+                continue;
             }
+            rendered.resize_with(answers.len(), Rendered::default);
+            let render = |(into, answer): (&mut Rendered, &Answer<'_>)| into.element(&report(desk, node, answer));
+            let made: io::Result<()> =
+                self.run.pool.install_or_here(|| rendered.par_iter_mut().zip(&answers).try_for_each(render));
+            made.map_err(S::Error::custom)?;
+            rendered.iter().try_for_each(|it| list.serialize_element(it))?;
         }
         list.end()
     }

@@ -162,7 +162,7 @@ impl Inspection<'_> {
 
     fn pod(&self, answer: &Answer<'_>) -> (InspectedPod, BTreeSet<Kind>) {
         let cluster = self.cluster();
-        let Some(outcome) = &answer.outcome else {
+        let Some(view) = self.desk.view_of(answer) else {
             let (asked, near) = answer.target.not_found();
             let pod = InspectedPod {
                 pod: asked.to_owned(),
@@ -178,7 +178,7 @@ impl Inspection<'_> {
             };
             return (pod, BTreeSet::new());
         };
-        let view = self.desk.view(outcome);
+        let outcome = view.outcome;
         let mut kinds = holes::kinds_for(&outcome.gaps);
         let lacking = !kinds.is_empty();
         let (mut may_follow, mut harmless) = (Vec::new(), Vec::new());
@@ -195,7 +195,7 @@ impl Inspection<'_> {
             }
         }
         let pod = InspectedPod {
-            pod: cluster.pod_key(outcome.pod),
+            pod: cluster.pod_key(view.cycle.pod),
             outcome: view.pod_outcome(),
             certainty: Some(view.certainty().level),
             gaps: outcome.gaps.iter().map(|it| view.gap(it)).collect(),

@@ -17,6 +17,9 @@ pub struct PodCycle<'a> {
     pub pod: PodId,
     /// Plugins and their arguments.
     pub profile: &'a Profile,
+    /// The pod as it would be with another priority, policy, requests or tolerations, which are read of
+    /// [`PodCycle::incoming`] alone; `None` as the dump has it.
+    pub changed: Option<&'a Pod>,
 }
 
 impl<'a> PodCycle<'a> {
@@ -27,7 +30,7 @@ impl<'a> PodCycle<'a> {
 
     /// The pod to place.
     pub fn incoming(&self) -> &'a Pod {
-        self.cluster().pod(self.pod)
+        self.changed.unwrap_or_else(|| self.cluster().pod(self.pod))
     }
 }
 

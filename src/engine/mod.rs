@@ -2,6 +2,7 @@
 //! [`Outcome`](outcome::Outcome) of facts out; no file, clock, sentence or release in between.
 
 mod affinity_terms;
+pub mod alike;
 mod chain;
 mod claims;
 pub mod cycle;

@@ -28,8 +28,7 @@ pub(crate) struct Seat {
     pub(crate) position: u32,
     milli_cpu: i64,
     memory: i64,
-    ephemeral_storage: i64,
-    /// Whether it asks for scalars, or takes host ports.
+    /// Whether it asks for anything else, or takes host ports.
     more: bool,
 }
 
@@ -37,9 +36,8 @@ impl Seat {
     /// The seat of a pod that stands at this position of its node.
     pub(crate) fn of(snapshot: &Snapshot, pod: PodId, position: u32) -> Self {
         let ask = snapshot.footprint(pod);
-        let more = !ask.scalars.is_empty() || snapshot.ports(pod).next().is_some();
-        let Resources { milli_cpu, memory, ephemeral_storage, .. } = *ask;
-        Seat { pod, position, milli_cpu, memory, ephemeral_storage, more }
+        let more = ask.ephemeral_storage != 0 || !ask.scalars.is_empty() || snapshot.ports(pod).next().is_some();
+        Seat { pod, position, milli_cpu: ask.milli_cpu, memory: ask.memory, more }
     }
 }
 
@@ -185,7 +183,6 @@ impl<'a> NodeView<'a> {
         let asked = &mut edits.requested;
         asked.milli_cpu = asked.milli_cpu.wrapping_sub(seat.milli_cpu);
         asked.memory = asked.memory.wrapping_sub(seat.memory);
-        asked.ephemeral_storage = asked.ephemeral_storage.wrapping_sub(seat.ephemeral_storage);
     }
 
     /// [`NodeView::add`] for a pod of the snapshot's node that was taken off.
@@ -201,7 +198,6 @@ impl<'a> NodeView<'a> {
         let asked = &mut edits.requested;
         asked.milli_cpu = asked.milli_cpu.wrapping_add(seat.milli_cpu);
         asked.memory = asked.memory.wrapping_add(seat.memory);
-        asked.ephemeral_storage = asked.ephemeral_storage.wrapping_add(seat.ephemeral_storage);
     }
 
     /// The pod's position in the snapshot's list, which is sorted until a pod joins a node after others.

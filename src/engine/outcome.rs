@@ -4,11 +4,12 @@ use super::framework::{Fault, Gap, NodeStatus, Rejection};
 use crate::kube::plugin::Plugin;
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::time::Time;
+use smallvec::SmallVec;
 
 /// Everything that was decided about one pod.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The pod.
+    /// The pod that was tried; others like it may share the outcome ([`Look`](super::alike::Look)).
     pub pod: PodId,
     /// What came of it.
     pub disposition: Disposition,
@@ -182,7 +183,7 @@ pub struct Score {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Victim {
     /// The pods of the unit: one, or a whole pod group's.
-    pub pods: Vec<PodId>,
+    pub pods: SmallVec<[PodId; 4]>,
     /// Budgets that match the pod, in canonical order.
     pub pdbs: Vec<PdbCharge>,
     /// Whether its eviction counts as a violation.

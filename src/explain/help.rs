@@ -1,12 +1,11 @@
-//! What would help a pod that stays pending: small changes, each tried out on a changed copy of the cluster.
+//! What would help a pod that stays pending: small changes, each tried out on the cluster as it is, with the pod as it
+//! would be. A pending pod stands on no node, so that nothing else of the snapshot changes with it.
 
 use super::numbers;
 use crate::engine::cycle;
 use crate::engine::framework::{NodeStatus, PodCycle, Rejection, Verdict};
 use crate::engine::outcome::{Disposition, DryRunFailure, Eligibility, Outcome, Preemption};
-use crate::engine::snapshot::Snapshot;
 use crate::model::affinity::{Taint, Toleration, TolerationOperator};
-use crate::model::cluster::Cluster;
 use crate::model::id::{NodeId, PodId};
 use crate::model::pod::{ContainerRequests, Pod, RequestParts};
 use crate::model::quantity::Quantity;
@@ -142,10 +141,9 @@ fn taints(cycle: &PodCycle<'_>, outcome: &Outcome) -> Vec<Taint> {
 /// Tries a change; `None` where the pod stays pending.
 fn attempt(cycle: &PodCycle<'_>, change: Change) -> Option<Would> {
     let asked = numbers::incoming(cycle);
-    let mut cluster = Cluster::clone(&cycle.snapshot.cluster);
-    apply(&mut cluster.pods[cycle.pod.index()], change, &asked);
-    let snapshot = Snapshot::new(Arc::new(cluster), Arc::clone(&cycle.snapshot.behavior));
-    let outcome = cycle::schedule(&PodCycle { snapshot: &snapshot, ..*cycle });
+    let mut pod = cycle.incoming().clone();
+    apply(&mut pod, change, &asked);
+    let outcome = cycle::schedule(&PodCycle { changed: Some(&pod), ..*cycle });
     if let Disposition::Feasible(nodes) = outcome.disposition {
         return Some(Would::Fit(nodes));
     }

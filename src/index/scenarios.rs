@@ -94,7 +94,7 @@ fn survive(case: &Case, bytes: &[u8]) {
     let snapshot = Snapshot::new(cluster, Arc::new(Behavior::of(release, &gates)));
     let profile = Profile::default_for(release, &gates);
     for pod in snapshot.cluster.pod_range() {
-        std::hint::black_box(cycle::schedule(&PodCycle { snapshot: &snapshot, pod, profile: &profile }));
+        std::hint::black_box(cycle::schedule(&PodCycle { snapshot: &snapshot, pod, profile: &profile, changed: None }));
     }
 }
 

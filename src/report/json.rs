@@ -1,6 +1,6 @@
 //! The reports for programs: a contract. Fields may be added, never renamed or given another type.
 
-use super::rows::{Named, Rows};
+use super::rows::{Keys, Named, OwnerText, Rows, TimeText};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
@@ -383,11 +383,13 @@ pub struct CandidateRow<'a> {
     /// Sum over the victims of priority + 2^31.
     pub priority_sum: i64,
     /// Earliest start among the victims of the highest priority; null is a pod that has not started.
-    pub earliest_start_time: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub earliest_start_time: Option<TimeText>,
     /// In the scheduler's order.
     pub victims: Vec<VictimRow<'a>>,
     /// Pods of lower priority that may stay.
-    pub reprieved: Vec<Cow<'a, str>>,
+    #[schemars(with = "Vec<String>")]
+    pub reprieved: Keys<'a>,
     /// The criterion on which it lost; null for the nominated node and its equals.
     pub lost_on: Option<CriterionName>,
 }
@@ -401,9 +403,11 @@ pub struct VictimRow<'a> {
     /// Its priority.
     pub priority: i32,
     /// When it started; null if it has not.
-    pub start_time: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub start_time: Option<TimeText>,
     /// `Kind/name` of its controller.
-    pub owner: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub owner: Option<OwnerText<'a>>,
     /// Budgets that match it.
     pub pdbs: Vec<PdbChargeRow>,
     /// What rejected the pod when this victim was put back, in upstream's words.

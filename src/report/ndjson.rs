@@ -157,10 +157,10 @@ impl PodLine {
     #[must_use]
     pub fn of_pod(&self, view: &View<'_>) -> Self {
         let (cluster, outcome, words) = (view.cluster(), view.outcome, view.words());
-        let pod = cluster.pod(outcome.pod);
+        let pod = cluster.pod(view.cycle.pod);
         let text = |it| cluster.text(it).to_owned();
         let mut line = self.clone();
-        line.pod = Some(cluster.pod_key(outcome.pod));
+        line.pod = Some(cluster.pod_key(view.cycle.pod));
         line.namespace = Some(cluster.namespace_name(pod.namespace).to_owned());
         line.name = Some(text(pod.name));
         line.priority = Some(pod.priority());

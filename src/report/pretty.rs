@@ -2,7 +2,7 @@
 //! each line: a report about thousands of nodes is a few hundred thousand short strings.
 
 use super::escape::SafeJson;
-use serde::ser::{self, Serialize};
+use serde::ser::{self, Serialize, Serializer};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -11,15 +11,73 @@ const BUFFER: usize = 1 << 16;
 
 /// Writes a report.
 pub fn write(report: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
-    let mut writer = Writer { out, buffer: Vec::with_capacity(2 * BUFFER), depth: 0 };
+    let buffer = Vec::with_capacity(2 * BUFFER);
+    let mut writer = Writer { out, buffer, held: BUFFER, depth: 0, verbatim: false };
     report.serialize(&mut writer).map_err(|failed| failed.0)?;
     writer.drain()
+}
+
+/// Whether no byte needs an escape: all are printable ASCII, and none is a quote or a backslash. Eight at a time, because
+/// most texts are names of some ten or twenty bytes.
+fn is_plain(text: &[u8]) -> bool {
+    let (words, rest) = text.as_chunks::<8>();
+    let mut last = [b' '; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    words.iter().chain([&last]).fold(0, |odd, word| odd | odd_bytes(u64::from_le_bytes(*word))) == 0
+}
+
+/// Not 0 where one of eight bytes needs an escape.
+fn odd_bytes(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = 0x80 * ONES;
+    // A byte that borrows or carries is odd itself, so what it does to the next does not matter.
+    let below = |word: u64, bound: u8| word.wrapping_sub(u64::from(bound) * ONES) & !word & HIGH;
+    let equals = |byte: u8| below(word ^ (u64::from(byte) * ONES), 1);
+    let beyond = (word | word.wrapping_add(ONES)) & HIGH;
+    below(word, b' ') | beyond | equals(b'"') | equals(b'\\')
+}
+
+/// The name under which [`Rendered`] hands over its text.
+const RENDERED: &str = "preempt_audit::Rendered";
+
+/// A value that was written before, by [`Rendered::element`]. Only for [`write()`].
+#[derive(Debug, Default)]
+pub struct Rendered(Vec<u8>);
+
+struct Bytes<'b>(&'b [u8]);
+
+impl Serialize for Bytes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+impl Rendered {
+    /// Writes an element of a list that stands in the outermost object; what was written before makes room.
+    pub fn element(&mut self, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
+        let mut buffer = std::mem::take(&mut self.0);
+        buffer.clear();
+        let mut writer = Writer { out: &mut io::sink(), buffer, held: usize::MAX, depth: 2, verbatim: false };
+        value.serialize(&mut writer).map_err(|failed| failed.0)?;
+        self.0 = writer.buffer;
+        Ok(())
+    }
+}
+
+impl Serialize for Rendered {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(RENDERED, &Bytes(&self.0))
+    }
 }
 
 struct Writer<'w> {
     out: &'w mut dyn Write,
     buffer: Vec<u8>,
+    /// Bytes that are held before they are written.
+    held: usize,
     depth: usize,
+    /// The next bytes were written before.
+    verbatim: bool,
 }
 
 /// A write that failed.
@@ -48,24 +106,23 @@ impl Writer<'_> {
     }
 
     fn line(&mut self) -> Result<(), Failed> {
-        const BLANKS: [u8; 64] = [b' '; 64];
-        if self.buffer.len() >= BUFFER {
+        const BLANKS: &[u8; 64] = b"\n                                                               ";
+        if self.buffer.len() >= self.held {
             self.drain().map_err(Failed)?;
         }
-        self.buffer.push(b'\n');
-        let mut left = 2 * self.depth;
-        while left > 0 {
-            let some = left.min(BLANKS.len());
-            self.buffer.extend_from_slice(&BLANKS[..some]);
-            left -= some;
+        let length = 1 + 2 * self.depth;
+        match BLANKS.get(..length) {
+            Some(line) => self.buffer.extend_from_slice(line),
+            None => {
+                self.buffer.push(b'\n');
+                self.buffer.resize(self.buffer.len() + length - 1, b' ');
+            }
         }
         Ok(())
     }
 
     fn text(&mut self, text: &str) -> Result<(), Failed> {
-        // Every byte is looked at, because a loop without a way out is done for many bytes at once.
-        let plain = |byte: u8| matches!(byte, b' '..=b'!' | b'#'..=b'[' | b']'..=b'~');
-        if text.bytes().fold(0, |odd, byte| odd | u8::from(!plain(byte))) == 0 {
+        if is_plain(text.as_bytes()) {
             self.buffer.push(b'"');
             self.buffer.extend_from_slice(text.as_bytes());
             self.buffer.push(b'"');
@@ -138,8 +195,11 @@ impl<'c, 'w> Compound<'c, 'w> {
 
     fn field(&mut self, key: &'static str, value: &(impl Serialize + ?Sized)) -> Result<(), Failed> {
         self.next()?;
-        self.writer.text(key)?;
-        self.writer.buffer.extend_from_slice(b": ");
+        // A field's name is ours, and no text of a dump.
+        debug_assert!(is_plain(key.as_bytes()), "{key}");
+        self.writer.buffer.push(b'"');
+        self.writer.buffer.extend_from_slice(key.as_bytes());
+        self.writer.buffer.extend_from_slice(b"\": ");
         value.serialize(&mut *self.writer)
     }
 
@@ -181,7 +241,21 @@ impl<'c, 'w> ser::Serializer for &'c mut Writer<'w> {
         self.text(value)
     }
 
+    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<(), Failed> {
+        let begin = self.buffer.len();
+        write!(self.buffer, "\"{value}\"").map_err(Failed)?;
+        if is_plain(&self.buffer[begin + 1..self.buffer.len() - 1]) {
+            return Ok(());
+        }
+        self.buffer.truncate(begin);
+        self.text(&value.to_string())
+    }
+
     fn serialize_bytes(self, value: &[u8]) -> Result<(), Failed> {
+        if std::mem::take(&mut self.verbatim) {
+            self.drain().map_err(Failed)?;
+            return self.out.write_all(value).map_err(Failed);
+        }
         self.collect_seq(value)
     }
 
@@ -206,7 +280,8 @@ impl<'c, 'w> ser::Serializer for &'c mut Writer<'w> {
         self.text(variant)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _name: &'static str, value: &T) -> Result<(), Failed> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<(), Failed> {
+        self.verbatim = name == RENDERED;
         value.serialize(self)
     }
 
@@ -383,6 +458,34 @@ mod tests {
         let mut text = Vec::new();
         write(&report(), &mut text).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), usual(&report()));
+    }
+
+    #[test]
+    fn plain_is_what_needs_no_escape() {
+        for length in 0..20 {
+            assert!(is_plain(&vec![b'x'; length]));
+            for (at, byte) in (0..length).flat_map(|at| (0..=u8::MAX).map(move |byte| (at, byte))) {
+                let mut text = vec![b'~'; length];
+                text[at] = byte;
+                let plain = matches!(byte, b' '..=b'!' | b'#'..=b'[' | b']'..=b'~');
+                assert_eq!(is_plain(&text), plain, "{byte} at {at} of {length}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_element_that_was_written_before_is_written_as_it_is_otherwise() {
+        let lists = |make: &dyn Fn() -> Rendered| BTreeMap::from([("first", vec![make(), make()]), ("last", vec![])]);
+        let rendered = || {
+            let mut rendered = Rendered::default();
+            rendered.element(&7).unwrap();
+            rendered.element(&report()).unwrap();
+            rendered
+        };
+        let mut text = Vec::new();
+        write(&lists(&rendered), &mut text).unwrap();
+        let otherwise = BTreeMap::from([("first", vec![report(), report()]), ("last", vec![])]);
+        assert_eq!(String::from_utf8(text).unwrap(), usual(&otherwise));
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Story<'_, '_> {
         let (ink, verdict) = self.verdict();
         self.page.gap();
         if self.view.outcome.certainty == Certainty::Undetermined {
-            let name = self.view.cluster().pod_key(self.view.outcome.pod);
+            let name = self.view.cluster().pod_key(self.view.cycle.pod);
             let text = format!("{name}: undetermined{}. Leaving that aside:", self.lacking());
             self.page.painted(0, Some(Ink::Careful), &text);
         }
@@ -181,7 +181,7 @@ impl Story<'_, '_> {
     /// `shop/checkout-1 (priority 10000, class urgent)`.
     fn who(&self) -> String {
         let pod = self.view.cycle.incoming();
-        let key = self.view.cluster().pod_key(self.view.outcome.pod);
+        let key = self.view.cluster().pod_key(self.view.cycle.pod);
         match pod.priority_class {
             Some(class) => format!("{key} (priority {}, class {})", pod.priority(), self.view.cluster().text(class)),
             None => format!("{key} (priority {})", pod.priority()),
@@ -576,11 +576,6 @@ impl Story<'_, '_> {
     }
 
     fn helps(&mut self) {
-        // Each try copies the cluster: too dear for a screen about a large one.
-        const PODS: usize = 20_000;
-        if self.detail == Detail::Screen && self.view.cluster().pods.len() > PODS {
-            return;
-        }
         let helps = help::of(&self.view.cycle, self.view.outcome);
         if helps.is_empty() {
             return;

@@ -22,7 +22,7 @@ pub fn line(view: &View<'_>) -> TableRow {
     let pod = view.cycle.incoming();
     let outcome = view.pod_outcome();
     let mut cells =
-        vec![view.cluster().pod_key(view.outcome.pod), pod.priority().to_string(), answer(outcome).to_owned()];
+        vec![view.cluster().pod_key(view.cycle.pod), pod.priority().to_string(), answer(outcome).to_owned()];
     let mut ink = None;
     match view.chosen() {
         Some((choice, candidate)) => {

@@ -6,7 +6,7 @@ use super::json::{
     Action, CandidateRow, CertaintyRow, CoverageRow, CriterionName, Decision, GapRow, Level, NominatedRow,
     PdbChargeRow, PdbViolationRow, PodOutcome, PodReport, PossibleRow, SharedStatus, State, Status, VictimRow,
 };
-use super::rows::{Named, Rows};
+use super::rows::{Keys, Named, OwnerText, Rows, TimeText};
 use crate::engine::framework::{Gap, GapEffect, NodeStatus, PodCycle, Verdict};
 use crate::engine::outcome::{
     Candidate, Cause, Certainty, Choice, Criterion, Disposition, DryRunFailure, Eligibility, Outcome, PdbCharge,
@@ -23,6 +23,7 @@ use crate::wording::{self, StatusWords, Words};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::rc::Rc;
 use std::time::SystemTime;
 
@@ -31,7 +32,7 @@ use std::time::SystemTime;
 pub struct View<'a> {
     /// The cycle that was run.
     pub cycle: PodCycle<'a>,
-    /// What came of it.
+    /// What came of it, or of a pod just like it.
     pub outcome: &'a Outcome,
 }
 
@@ -81,7 +82,7 @@ impl<'a> View<'a> {
 
     /// Upstream's sentences about the outcome.
     pub fn words(&self) -> Words<'a> {
-        Words::new(self.cycle.snapshot, self.outcome)
+        Words::new(self.cycle.snapshot, self.outcome).of_pod(self.cycle.pod)
     }
 
     /// One node's dry run again, with its sums.
@@ -112,12 +113,12 @@ impl<'a> View<'a> {
     fn actions(&self) -> Vec<Action> {
         let cluster = self.cluster();
         let texts = &self.cycle.snapshot.behavior.texts;
-        let own = || cluster.pod_key(self.outcome.pod);
+        let own = || cluster.pod_key(self.cycle.pod);
         let action = |effect: Effect| match effect {
             Effect::ClearNomination(pod) => Action::Clear { pod: cluster.pod_key(pod) },
             Effect::MarkVictim(pod) => Action::Patch {
                 pod: cluster.pod_key(pod),
-                what: wording::victim_condition(texts, cluster, self.outcome.pod).map_or(String::new(), |it| {
+                what: wording::victim_condition(texts, cluster, self.cycle.pod).map_or(String::new(), |it| {
                     format!("condition {}=True, reason {}, message {}", it.kind, it.reason, it.message)
                 }),
             },
@@ -128,7 +129,7 @@ impl<'a> View<'a> {
                 pod: cluster.pod_key(pod),
                 reason: "Preempted",
                 message: self.chosen().map_or(String::new(), |(choice, _)| {
-                    wording::victim_event(texts, cluster, self.outcome.pod, choice.node)
+                    wording::victim_event(texts, cluster, self.cycle.pod, choice.node)
                 }),
             },
             Effect::FailedScheduling => Action::Event {
@@ -211,7 +212,7 @@ impl<'a> View<'a> {
             certainty: Some(self.certainty()),
             gaps: self.outcome.gaps.iter().map(|it| self.gap(it)).collect(),
             remedy: holes::command_for(&self.outcome.gaps),
-            ..PodReport::bare(self.cluster().pod_key(self.outcome.pod), self.pod_outcome())
+            ..PodReport::bare(self.cluster().pod_key(self.cycle.pod), self.pod_outcome())
         }
     }
 
@@ -279,8 +280,12 @@ impl<'a> View<'a> {
 
     /// `Kind/name` of a pod's controller.
     pub fn owner(&self, pod: PodId) -> Option<String> {
+        self.owner_text(pod).map(|it| it.to_string())
+    }
+
+    fn owner_text(&self, pod: PodId) -> Option<OwnerText<'a>> {
         let owner = self.cluster().pod(pod).owner?;
-        Some(format!("{}/{}", self.cluster().text(owner.kind), self.cluster().text(owner.name)))
+        Some(OwnerText { kind: self.cluster().text(owner.kind), name: self.cluster().text(owner.name) })
     }
 
     /// `namespace/name` of a budget.
@@ -357,15 +362,15 @@ impl<'a> Candidates<'a> {
         Rows::of(&preemption.candidates, move |at, it| self.row(it, lost_on(at)))
     }
 
-    fn row(&self, it: &Candidate, lost_on: Option<Criterion>) -> CandidateRow<'a> {
+    fn row(&self, it: &'a Candidate, lost_on: Option<Criterion>) -> CandidateRow<'a> {
         CandidateRow {
             node: self.view.node_name(it.node),
             pdb_violations: it.pdb_violations,
             highest_victim_priority: it.score.highest_priority,
             priority_sum: it.score.priority_sum,
-            earliest_start_time: it.score.earliest_start.map(time_text),
+            earliest_start_time: it.score.earliest_start.map(TimeText),
             victims: self.victims(it),
-            reprieved: it.reprieved.iter().map(|it| self.pod_key(*it)).collect(),
+            reprieved: Keys { cluster: self.view.cluster(), pods: &it.reprieved, most: self.most },
             lost_on: lost_on.map(criterion_name),
         }
     }
@@ -382,8 +387,8 @@ impl<'a> Candidates<'a> {
         VictimRow {
             pod: self.pod_key(*first),
             priority: pod.priority(),
-            start_time: pod.started.map(time_text),
-            owner: view.owner(*first),
+            start_time: pod.started.map(TimeText),
+            owner: view.owner_text(*first),
             pdbs: victim.pdbs.iter().map(|it| view.charge(it)).collect(),
             kept_out_by: victim.kept_out_by.as_ref().map(reasons),
             terminating: pod.deleted.is_some(),
@@ -523,15 +528,21 @@ pub fn system_time_text(time: SystemTime) -> String {
 
 /// A time as Kubernetes writes it: UTC, to the second, or finer where the time is.
 pub fn time_text(time: Time) -> String {
-    if let Some(text) = whole_second(time) {
-        return text;
+    TimeText(time).to_string()
+}
+
+impl fmt::Display for TimeText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(text) = whole_second(self.0) {
+            return f.write_str(std::str::from_utf8(&text).unwrap_or_default());
+        }
+        let exact = jiff::Timestamp::from_nanosecond(i128::from(self.0.0)).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        exact.fmt(f)
     }
-    let exact = jiff::Timestamp::from_nanosecond(i128::from(time.0)).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
-    exact.to_string()
 }
 
 /// The text of a whole second of the years 1000 to 9999; reports about large clusters have many.
-fn whole_second(time: Time) -> Option<String> {
+fn whole_second(time: Time) -> Option<[u8; 20]> {
     if time.subsecond_nanos() != 0 {
         return None;
     }
@@ -561,7 +572,7 @@ fn whole_second(time: Time) -> Option<String> {
     put(11, second / 3_600);
     put(14, second / 60 % 60);
     put(17, second % 60);
-    std::str::from_utf8(&text).ok().map(str::to_owned)
+    Some(text)
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ impl Words<'_> {
 
     fn gated(&self, gated: &Gated) -> String {
         let cluster = self.cluster();
-        let spec = &cluster.pod(self.outcome.pod).spec;
+        let spec = &cluster.pod(self.pod).spec;
         match gated {
             Gated::SchedulingGates => {
                 let gates: Vec<&str> = spec.scheduling_gates.iter().map(|gate| cluster.text(*gate)).collect();

@@ -12,12 +12,13 @@ use crate::engine::snapshot::Snapshot;
 use crate::kube::behavior::{Behavior, NoVictimsText};
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::Cluster;
-use crate::model::id::NodeId;
+use crate::model::id::{NodeId, PodId};
 
 /// The sentences about one pod's outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct Words<'a> {
     snapshot: &'a Snapshot,
+    pod: PodId,
     outcome: &'a Outcome,
 }
 
@@ -42,7 +43,13 @@ impl StatusWords {
 impl<'a> Words<'a> {
     /// The sentences about an outcome, computed on this snapshot.
     pub fn new(snapshot: &'a Snapshot, outcome: &'a Outcome) -> Self {
-        Words { snapshot, outcome }
+        Words { snapshot, pod: outcome.pod, outcome }
+    }
+
+    /// The same about a pod that shares the outcome of one like it.
+    #[must_use]
+    pub fn of_pod(self, pod: PodId) -> Self {
+        Words { pod, ..self }
     }
 
     fn cluster(&self) -> &'a Cluster {
@@ -54,11 +61,11 @@ impl<'a> Words<'a> {
     }
 
     fn pod_name(&self) -> &'a str {
-        self.cluster().text(self.cluster().pod(self.outcome.pod).name)
+        self.cluster().text(self.cluster().pod(self.pod).name)
     }
 
     fn pod_namespace(&self) -> &'a str {
-        self.cluster().namespace_name(self.cluster().pod(self.outcome.pod).namespace)
+        self.cluster().namespace_name(self.cluster().pod(self.pod).namespace)
     }
 
     /// What the filter phase recorded of a node.

@@ -70,7 +70,7 @@ pub(super) fn of(words: &Words<'_>, rejection: &Rejection, node: Option<NodeId>)
             quoted(volume.map_or("", text))
         ),
         Rejection::ClaimDeleted { claim } => claim_deleted(text(*claim)),
-        Rejection::ClaimNotOwned { claim } => claim_not_owned(words, text(*claim), words.outcome.pod),
+        Rejection::ClaimNotOwned { claim } => claim_not_owned(words, text(*claim), words.pod),
         Rejection::UnboundImmediateClaims => UNBOUND_IMMEDIATE.to_owned(),
         Rejection::VolumeZone => "node(s) had no available volume zone".to_owned(),
         Rejection::VolumeMissing { volume } => volume_missing(text(*volume)),
@@ -236,7 +236,7 @@ fn insufficient(words: &Words<'_>, mask: u64) -> Vec<String> {
         ["Too many pods", "Insufficient cpu", "Insufficient memory", "Insufficient ephemeral-storage"];
     let has = |bit: usize| mask & (1 << bit.min(63)) != 0;
     let mut all: Vec<String> = (0..FIXED.len()).filter(|&bit| has(bit)).map(|bit| FIXED[bit].to_owned()).collect();
-    let pod = words.cluster().pod(words.outcome.pod);
+    let pod = words.cluster().pod(words.pod);
     let asked = requests::incoming(&pod.requests, &words.behavior().requests);
     let scalars = asked.scalars.iter().enumerate().filter(|(at, _)| has(FIXED.len() + at));
     let mut scalars: Vec<String> =

@@ -321,27 +321,31 @@ impl AffinityFilter<'_> {
     }
 
     fn update(&mut self, id: PodId, view: &NodeView<'_>, by: i64) {
-        let counts = Arc::clone(&self.counts);
+        let AffinityFilter { counts, changes } = self;
         let (behavior, on_node) = (counts.behavior(), view.labels());
         let pod = counts.snapshot.pods.row(id);
         if let Some(group) = pod.anti_affinity_group() {
             for &(key, selected) in &*counts.selecting_in_hook(group) {
                 if let Some(pair) = pair_of(on_node, key) {
-                    self.changes.existing.add(pair, selected, by);
+                    changes.existing.add(pair, selected, by);
                 }
             }
+        }
+        let selected = counts.affinity_selects(pod);
+        let concerns = |term| counts.selects(term, pod) != Selected::No;
+        if selected == Selected::No && !counts.anti_affinity.iter().any(concerns) {
+            return;
         }
         match behavior.hook_nominated {
             AffinityHookNominated::Overlooked if counts.cluster().pod(id).node_name.is_none() => return,
             AffinityHookNominated::Overlooked | AffinityHookNominated::Counted => {}
         }
-        let selected = counts.affinity_selects(pod);
         for pair in counts.affinity.iter().filter_map(|term| pair_of(on_node, term.key)) {
-            self.changes.affinity.add(pair, selected, by);
+            changes.affinity.add(pair, selected, by);
         }
         for term in &counts.anti_affinity {
             if let Some(pair) = pair_of(on_node, term.key) {
-                self.changes.anti_affinity.add(pair, counts.selects(term, pod), by);
+                changes.anti_affinity.add(pair, counts.selects(term, pod), by);
             }
         }
     }

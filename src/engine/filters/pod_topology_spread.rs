@@ -166,7 +166,7 @@ impl Domains {
 struct Counts<'a> {
     behavior: &'a SpreadBehavior,
     snapshot: &'a Snapshot,
-    pod: PodId,
+    incoming: &'a Pod,
     constraints: Vec<Constraint<'a>>,
     /// In the order of `constraints`.
     domains: Vec<Domains>,
@@ -176,17 +176,13 @@ impl<'a> Counts<'a> {
     fn new(cycle: &PodCycle<'a>, constraints: Vec<Constraint<'a>>) -> Self {
         let behavior = &cycle.snapshot.behavior.spread;
         let mut counts =
-            Counts { behavior, snapshot: cycle.snapshot, pod: cycle.pod, constraints, domains: Vec::new() };
+            Counts { behavior, snapshot: cycle.snapshot, incoming: cycle.incoming(), constraints, domains: Vec::new() };
         counts.domains = counts.count().into_iter().map(Domains::new).collect();
         counts
     }
 
     fn cluster(&self) -> &'a Cluster {
         &self.snapshot.cluster
-    }
-
-    fn incoming(&self) -> &'a Pod {
-        self.cluster().pod(self.pod)
     }
 
     fn count(&self) -> Vec<FxHashMap<Symbol, i64>> {
@@ -235,7 +231,7 @@ impl<'a> Counts<'a> {
             SpreadEmptySelector::CountsNone | SpreadEmptySelector::CountsAll => {}
         }
         let cluster = self.cluster();
-        let namespace = self.incoming().namespace;
+        let namespace = self.incoming.namespace;
         let is_like = |&&pod: &&PodId| {
             let pod = self.snapshot.pods.row(pod);
             pod.namespace == namespace && !pod.terminating && memo.matches(&cluster.label_sets, pod.labels)
@@ -249,7 +245,7 @@ impl<'a> Counts<'a> {
     }
 
     fn is_eligible(&self, one: &Constraint<'_>, node: &Node) -> bool {
-        let (spec, cluster) = (&self.incoming().spec, self.cluster());
+        let (spec, cluster) = (&self.incoming.spec, self.cluster());
         let affinity = || node_match::matches_node_affinity(spec, node, cluster);
         let tolerated =
             || node_match::first_untolerated_taint(spec, node, cluster, &self.snapshot.behavior.affinity).is_none();
@@ -308,33 +304,36 @@ impl SpreadFilter<'_> {
     }
 
     fn update(&mut self, pod: PodId, view: &NodeView<'_>, by: i64) {
-        let counts = Arc::clone(&self.counts);
+        let SpreadFilter { counts, changes, crashed, blind: _ } = self;
         let cluster = counts.cluster();
         let pod = counts.snapshot.pods.row(pod);
-        if pod.namespace != counts.incoming().namespace || !counts.has_all_keys(view.labels()) {
+        if pod.namespace != counts.incoming.namespace || !counts.has_all_keys(view.labels()) {
             return;
         }
         // Neither a deletion timestamp nor an empty selector is looked at here, though counting does: a count may go
         // below zero, as upstream's does.
         for (constraint, one) in counts.constraints.iter().enumerate() {
             let Some(domain) = labels::value(view.labels(), one.key) else { continue };
+            if !one.selector.matches(cluster.label_sets.pairs(pod.labels)) {
+                continue;
+            }
             let counted = match counts.behavior.hook_nodes {
                 SpreadHookNodes::Labelled => true,
                 SpreadHookNodes::Eligible => counts.is_eligible(one, view.node()),
             };
-            if !counted || !one.selector.matches(cluster.label_sets.pairs(pod.labels)) {
+            if !counted {
                 continue;
             }
             match counts.behavior.unknown_domain {
                 SpreadUnknownDomain::Panics if !counts.domains[constraint].counts.contains_key(&domain) => {
-                    self.crashed = true;
+                    *crashed = true;
                 }
                 SpreadUnknownDomain::Panics | SpreadUnknownDomain::Made => {}
             }
-            let known = self.changes.iter_mut().find(|it| it.constraint == constraint && it.domain == domain);
+            let known = changes.iter_mut().find(|it| it.constraint == constraint && it.domain == domain);
             match known {
                 Some(change) => change.by += by,
-                None => self.changes.push(Change { constraint, domain, by }),
+                None => changes.push(Change { constraint, domain, by }),
             }
         }
     }

@@ -17,6 +17,7 @@ use crate::kube::behavior::{NoLowerPriority, NoVictimNeeded, VictimOrder};
 use crate::model::id::{NodeId, PodId};
 use crate::model::time::Time;
 use rayon::prelude::*;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// What every dry run of one cycle shares.
@@ -172,7 +173,7 @@ impl<'r> DryRuns<'r> {
                 continue;
             };
             victims.push(Victim {
-                pods: vec![victim.pod],
+                pods: SmallVec::from_slice(&[victim.pod]),
                 pdbs: charges.of(*at),
                 violates: charges.violates(*at),
                 kept_out_by: Some(std::mem::replace(status, NodeStatus::of(status.verdict))),

@@ -12,6 +12,7 @@ use super::lineup;
 use super::pdb::Charges;
 use crate::kube::behavior::{NoLowerPriority, NoVictimNeeded, VictimOrder};
 use crate::model::id::{NodeId, PodId};
+use smallvec::SmallVec;
 
 /// Tries one node and writes down every step.
 pub(crate) fn trace(runs: &DryRuns<'_>, node: NodeId) -> Trace {
@@ -83,7 +84,7 @@ fn reprieve(
     let victims = order.iter().filter_map(|victim| {
         let (at, status) = evicted.iter().find(|(at, _)| potential[*at].pod == victim.pod)?;
         Some(Victim {
-            pods: vec![victim.pod],
+            pods: SmallVec::from_slice(&[victim.pod]),
             pdbs: charges.of(*at),
             violates: charges.violates(*at),
             kept_out_by: Some(status.clone()),
