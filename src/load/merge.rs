@@ -12,7 +12,7 @@ use crate::problem::{Problem, ProblemCode};
 use crate::source::files::FileTable;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where an entry is, with what it is sorted by.
@@ -110,14 +110,16 @@ fn sorted_keys<'h>(entries: &[Vec<Entry>], harvests: &'h [Harvest]) -> Vec<Key<'
         })
         .collect();
     let entry = |key: &Key<'_>| &entries[key.batch as usize][key.entry as usize];
-    keys.par_sort_by(|a, b| a.identity(b).then_with(|| newer(entry(b), entry(a))));
+    keys.par_sort_by(|a, b| a.identity(b).then_with(|| entry(b).origin.cmp(&entry(a).origin)));
     keys
 }
 
-/// Orders copies of one object: the greater one is newer. Without versions to compare, the one read last is.
-fn newer(a: &Entry, b: &Entry) -> Ordering {
-    let versions = a.version.zip(b.version).map(|(a, b)| a.cmp(&b));
-    versions.unwrap_or(Ordering::Equal).then(a.origin.cmp(&b.origin))
+/// The newest of an object's copies, which are given as they were read, the last one first. Where a copy has no version to
+/// compare, the one read last counts.
+fn newest(copies: &[&Entry]) -> usize {
+    let versions = copies.iter().enumerate().map(|(at, entry)| Some((entry.version?, Reverse(at))));
+    let versions: Option<Vec<(u64, Reverse<usize>)>> = versions.collect();
+    versions.and_then(|all| all.into_iter().max()).map_or(0, |(_, Reverse(at))| at)
 }
 
 /// Copies of objects of one kind.
@@ -146,17 +148,20 @@ impl Copies {
 fn newest_copies<'h>(keys: &[Key<'h>], entries: &[Vec<Entry>]) -> (Vec<Key<'h>>, BTreeMap<Kind, Copies>) {
     let mut kept: Vec<Key<'h>> = Vec::with_capacity(keys.len());
     let mut copies: BTreeMap<Kind, Copies> = BTreeMap::new();
-    for key in keys {
-        if kept.last().is_some_and(|last| last.identity(key).is_eq()) {
-            let entry = &entries[key.batch as usize][key.entry as usize];
-            let title = || {
-                let namespace = entry.namespace.map(|_| key.namespace);
-                object::title(key.kind, namespace, Some(key.name))
-            };
-            let first = || Copies { count: 0, example: title(), origin: entry.origin };
-            copies.entry(key.kind).or_insert_with(first).count += 1;
-        } else {
+    for same in keys.chunk_by(|a, b| a.identity(b).is_eq()) {
+        if let [key] = same {
             kept.push(*key);
+            continue;
+        }
+        let found: Vec<&Entry> = same.iter().map(|key| &entries[key.batch as usize][key.entry as usize]).collect();
+        let used = newest(&found);
+        let key = same[used];
+        kept.push(key);
+        if let Some((_, other)) = found.iter().enumerate().find(|(at, _)| *at != used) {
+            let namespace = other.namespace.map(|_| key.namespace);
+            let title = || object::title(key.kind, namespace, Some(key.name));
+            let first = || Copies { count: 0, example: title(), origin: other.origin };
+            copies.entry(key.kind).or_insert_with(first).count += found.len() as u64 - 1;
         }
     }
     kept.retain(|key| !entries[key.batch as usize][key.entry as usize].removed);

@@ -6,7 +6,7 @@ use super::importance::Importance;
 use super::lineup;
 use crate::model::id::PodId;
 
-/// How many more dry-run steps the search for stand-ins may cost in one cycle.
+/// How many more dry-run steps the search for stand-ins may cost in one cycle; a stand-in that needs none costs one.
 pub(crate) struct Steps(usize);
 
 impl Default for Steps {
@@ -52,7 +52,8 @@ fn takes_the_place(
     steps: &mut Steps,
 ) -> bool {
     if is_alike(runs, sorted[victim].pod, sorted[spared].pod) {
-        return true;
+        // Of thousands of equal pods on one node, each may stand in for each: what is listed is bounded as well.
+        return steps.take(1);
     }
     steps.take(sorted.len())
         && runs.one(candidate.node, &mut |pods| pods.swap(victim, spared)).result.is_ok_and(|other| {

@@ -147,6 +147,10 @@ fn of_two_copies_the_newer_counts() {
     assert_eq!(zones(&[("1.json", &new), ("2.json", &old)]), ["new"]);
     let (first, second) = (node("a", "x", "first"), node("a", "y", "second"));
     assert_eq!(zones(&[("1.json", &first), ("2.json", &second)]), ["second"]);
+    // Where one of them has no version, nothing but their order tells.
+    assert_eq!(zones(&[("1.json", &new), ("2.json", &first), ("3.json", &old)]), ["old"]);
+    assert_eq!(zones(&[("1.json", &first), ("2.json", &new), ("3.json", &old)]), ["old"]);
+    assert_eq!(zones(&[("1.json", &old), ("2.json", &new), ("3.json", &first)]), ["first"]);
 }
 
 #[test]
