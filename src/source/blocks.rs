@@ -8,7 +8,7 @@ use wide::u8x16;
 pub(super) const BLOCK: usize = 64;
 
 /// What the bytes of a block are, strings not yet told apart.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Classes {
     /// `"`
     pub(super) quote: u64,
@@ -26,6 +26,26 @@ pub(super) struct Classes {
     pub(super) rare_control: bool,
     /// Some byte is above ASCII.
     pub(super) above: bool,
+}
+
+/// Work that goes through blocks.
+pub(super) trait Work {
+    type Output;
+
+    /// Does it. Has to be inlined, since each kind of processor has a version of its own.
+    fn run(self, classify: impl Fn(&[u8; BLOCK]) -> Classes) -> Self::Output;
+}
+
+/// Does the work as this processor does it best.
+pub(super) fn work<W: Work>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        super::map::work_widely(work, 64)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        work.run(classify)
+    }
 }
 
 /// The masks of a block. What the caller does not use costs nothing.
@@ -60,6 +80,119 @@ pub(super) fn classify(block: &[u8; BLOCK]) -> Classes {
     classes
 }
 
+/// Blocks by the wider registers that most processors have.
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86 {
+    use super::{BLOCK, Classes, Work};
+    use std::arch::x86_64::{
+        __m256i, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set_epi64x,
+        _mm256_set1_epi8, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_movepi8_mask, _mm512_or_si512,
+        _mm512_set_epi64, _mm512_set1_epi8,
+    };
+
+    #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(in crate::source) fn work_512<W: Work>(work: W) -> W::Output {
+        work.run(|block| classify_512(block))
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(in crate::source) fn work_256<W: Work>(work: W) -> W::Output {
+        work.run(|block| classify_256(block))
+    }
+
+    /// The eight bytes that begin at `at`.
+    fn word(block: &[u8; BLOCK], at: usize) -> i64 {
+        block[at..].first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn classify_512(block: &[u8; BLOCK]) -> Classes {
+        let at = |at| word(block, at);
+        let all = _mm512_set_epi64(at(56), at(48), at(40), at(32), at(24), at(16), at(8), at(0));
+        let is = |byte: u8| _mm512_cmpeq_epi8_mask(all, _mm512_set1_epi8(byte.cast_signed()));
+        let folded = _mm512_or_si512(all, _mm512_set1_epi8(0x20));
+        let folded_is = |byte: u8| _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8(byte.cast_signed()));
+        let bracket = folded_is(b'{') | folded_is(b'}');
+        let control = _mm512_cmplt_epu8_mask(all, _mm512_set1_epi8(0x20));
+        Classes {
+            quote: is(b'"'),
+            backslash: is(b'\\'),
+            bracket,
+            punctuation: bracket | is(b':') | is(b','),
+            blank: is(b' '),
+            control,
+            rare_control: control & !is(b'\n') != 0,
+            above: _mm512_movepi8_mask(all) != 0,
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn classify_256(block: &[u8; BLOCK]) -> Classes {
+        let half =
+            |at| _mm256_set_epi64x(word(block, at + 24), word(block, at + 16), word(block, at + 8), word(block, at));
+        let halves = [half(0), half(32)];
+        let mask = |of: &dyn Fn(__m256i) -> __m256i| {
+            let [low, high] = halves.map(|it| u64::from(_mm256_movemask_epi8(of(it)).cast_unsigned()));
+            low | high << 32
+        };
+        let byte = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
+        let is = |it: __m256i, wanted: u8| _mm256_cmpeq_epi8(it, byte(wanted));
+        let bracket = |it| {
+            let folded = _mm256_or_si256(it, byte(0x20));
+            _mm256_or_si256(is(folded, b'{'), is(folded, b'}'))
+        };
+        let separator = |it| _mm256_or_si256(is(it, b':'), is(it, b','));
+        let control = mask(&|it| _mm256_cmpeq_epi8(_mm256_min_epu8(it, byte(0x1f)), it));
+        Classes {
+            quote: mask(&|it| is(it, b'"')),
+            backslash: mask(&|it| is(it, b'\\')),
+            bracket: mask(&bracket),
+            punctuation: mask(&|it| _mm256_or_si256(bracket(it), separator(it))),
+            blank: mask(&|it| is(it, b' ')),
+            control,
+            rare_control: control & !mask(&|it| is(it, b'\n')) != 0,
+            above: mask(&|it| it) != 0,
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// The masks of a block.
+        struct Masks<'t>(&'t [u8; BLOCK]);
+
+        impl Work for Masks<'_> {
+            type Output = Classes;
+
+            fn run(self, classify: impl Fn(&[u8; BLOCK]) -> Classes) -> Classes {
+                classify(self.0)
+            }
+        }
+
+        #[test]
+        fn every_processor_finds_the_same() {
+            let mut state = 1_u64;
+            for round in 0..2000 {
+                let block = std::array::from_fn(|at| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    if round < 4 {
+                        u8::try_from(round * 64 + at).unwrap_or(0)
+                    } else {
+                        (state >> 56) as u8 & (0xff >> (round % 3))
+                    }
+                });
+                let plain = super::super::classify(&block);
+                for widest in [16, 32, 64] {
+                    assert_eq!(crate::source::map::work_widely(Masks(&block), widest), plain);
+                }
+            }
+        }
+    }
+}
+
 fn mask_of(parts: &[[u8; 16]], byte: u8) -> u64 {
     let mask = |part: &[u8; 16]| u64::from(u8x16::new(*part).simd_eq(u8x16::splat(byte)).to_bitmask());
     parts.iter().enumerate().fold(0, |all, (at, part)| all | mask(part) << (16 * at))
@@ -86,7 +219,8 @@ pub(super) struct Quoted {
 }
 
 impl Strings {
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each kind of processor has a version of its own")]
     pub(super) fn follow(&mut self, classes: &Classes) -> Quoted {
         let (escapes, escaped) = self.escapes(classes.backslash);
         let quotes = classes.quote & !escaped;
@@ -120,6 +254,8 @@ impl Strings {
 }
 
 /// Whether the number of bits up to each bit, itself among them, is odd.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "each kind of processor has a version of its own")]
 fn parity(mut bits: u64) -> u64 {
     for step in [1, 2, 4, 8, 16, 32] {
         bits ^= bits << step;
@@ -127,22 +263,13 @@ fn parity(mut bits: u64) -> u64 {
     bits
 }
 
-/// Goes through a text block by block, the last one filled up with blanks, until the visitor, which is given the offset
-/// of each, has what it wants.
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "the visitor is a loop's body")]
-pub(super) fn each<T>(bytes: &[u8], mut visit: impl FnMut(usize, &[u8; BLOCK]) -> Option<T>) -> Option<T> {
+/// The blocks of a text, and the last one, filled up with blanks, if the text ends within it.
+pub(super) fn of(bytes: &[u8]) -> (&[[u8; BLOCK]], Option<[u8; BLOCK]>) {
     let (whole, rest) = bytes.as_chunks::<BLOCK>();
-    for (at, block) in whole.iter().enumerate() {
-        let wanted = visit(at * BLOCK, block);
-        if wanted.is_some() {
-            return wanted;
-        }
-    }
-    if rest.is_empty() {
-        return None;
-    }
-    let mut block = [b' '; BLOCK];
-    block[..rest.len()].copy_from_slice(rest);
-    visit(whole.len() * BLOCK, &block)
+    let last = (!rest.is_empty()).then(|| {
+        let mut block = [b' '; BLOCK];
+        block[..rest.len()].copy_from_slice(rest);
+        block
+    });
+    (whole, last)
 }

@@ -1,5 +1,7 @@
-//! Mapping of files: the one place of the crate with unsafe calls.
+//! Mapping of files, and the choice of instructions: the one place of the crate with unsafe calls.
 
+#[cfg(target_arch = "x86_64")]
+use super::blocks::{self, Work, x86};
 use memmap2::Mmap;
 use std::fs::File;
 use std::io;
@@ -13,6 +15,25 @@ pub(crate) fn map(file: &File) -> io::Result<Mmap> {
     // (bounds-checked, UTF-8 checked), so changed bytes give a damaged object; bytes that are gone end the program, with
     // a word and an exit status of its own.
     unsafe { Mmap::map(file) }
+}
+
+/// Does work over blocks with registers of so many bytes at most: 16, 32 or 64.
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "there is no safe way to call what is compiled for some processors; reviewed here")]
+pub(super) fn work_widely<W: Work>(work: W, widest: usize) -> W::Output {
+    let bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
+    let bits = bits && is_x86_feature_detected!("lzcnt") && is_x86_feature_detected!("popcnt");
+    let wide = bits && widest >= 32 && is_x86_feature_detected!("avx2");
+    if wide && widest >= 64 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
+        // SAFETY: the function touches no memory but the work's, and the processor was just asked for every feature that
+        // it is compiled for.
+        unsafe { x86::work_512(work) }
+    } else if wide {
+        // SAFETY: as above.
+        unsafe { x86::work_256(work) }
+    } else {
+        work.run(blocks::classify)
+    }
 }
 
 /// What happens when another process takes away the end of a mapped file.

@@ -4,7 +4,7 @@
 //! that a fault costs one object. Lists are opened, also inside lists; text around documents (a shell prompt, a warning,
 //! log sections of `kubectl cluster-info dump`) is stepped over.
 
-use super::blocks::{self, Strings};
+use super::blocks::{self, BLOCK, Classes, Strings, Work};
 use crate::model::id::FileId;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -371,6 +371,22 @@ enum Change {
     Is,
     Gone,
     Nothing,
+}
+
+/// The brackets at an offset, to be followed to their end.
+struct SkipBrackets<'s, 'b, 'r> {
+    scanner: &'s Scanner<'b, 'r>,
+    at: usize,
+}
+
+impl Work for SkipBrackets<'_, '_, '_> {
+    type Output = Result<usize, Stop>;
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each kind of processor has a version of its own")]
+    fn run(self, classify: impl Fn(&[u8; BLOCK]) -> Classes) -> Self::Output {
+        self.scanner.skip_brackets_by(self.at, classify)
+    }
 }
 
 impl<'b, 'r> Scanner<'b, 'r> {
@@ -836,31 +852,38 @@ impl<'b, 'r> Scanner<'b, 'r> {
     }
 
     fn skip_brackets(&self, at: usize) -> Result<usize, Stop> {
+        blocks::work(SkipBrackets { scanner: self, at })
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each kind of processor has a version of its own")]
+    fn skip_brackets_by(&self, at: usize, classify: impl Fn(&[u8; BLOCK]) -> Classes) -> Result<usize, Stop> {
         let mut strings = Strings::default();
         let mut open = Vec::new();
-        let found = blocks::each(&self.bytes[at..], |offset, block| {
-            let classes = blocks::classify(block);
+        let (whole, last) = blocks::of(&self.bytes[at..]);
+        // No closure: it would not be made for the processor.
+        for (number, block) in whole.iter().chain(&last).enumerate() {
+            let classes = classify(block);
             let quoted = strings.follow(&classes);
             if quoted.escapes & !quoted.inside != 0 {
                 // A backslash outside strings, which is none of JSON's, does not escape.
-                return Some(self.skip_brackets_slowly(at));
+                return self.skip_brackets_slowly(at);
             }
             let mut brackets = classes.bracket & !quoted.inside;
             while brackets != 0 {
                 let within = brackets.trailing_zeros() as usize;
-                let here = at + offset + within;
+                let here = at + number * BLOCK + within;
                 match block[within] {
                     b'{' => open.push(b'}'),
                     b'[' => open.push(b']'),
-                    close if open.pop() != Some(close) => return Some(Err(Stop::Syntax(here))),
-                    _ if open.is_empty() => return Some(Ok(here + 1)),
+                    close if open.pop() != Some(close) => return Err(Stop::Syntax(here)),
+                    _ if open.is_empty() => return Ok(here + 1),
                     _ => {}
                 }
                 brackets &= brackets - 1;
             }
-            None
-        });
-        found.unwrap_or(Err(Stop::End))
+        }
+        Err(Stop::End)
     }
 
     fn skip_brackets_slowly(&self, mut at: usize) -> Result<usize, Stop> {

@@ -1,6 +1,6 @@
 //! Where the tokens of a JSON text begin.
 
-use super::blocks::{self, BLOCK, Strings};
+use super::blocks::{self, BLOCK, Classes, Strings, Work};
 
 /// A longer text is for others to read: the offsets take four times its room, and an API server stores no object that is
 /// a tenth as long.
@@ -35,20 +35,29 @@ impl Tokens {
             self.offsets.resize(most, 0);
         }
         (self.count, self.escapes, self.ascii) = (0, false, true);
+        blocks::work(Find { tokens: self, text })
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each kind of processor has a version of its own")]
+    fn find_by(&mut self, text: &[u8], classify: impl Fn(&[u8; BLOCK]) -> Classes) -> Result<(), NotTokens> {
         let mut strings = Strings::default();
         let mut word_goes_on = 0;
-        let fault = blocks::each(text, |offset, block| {
-            let classes = blocks::classify(block);
+        let (whole, last) = blocks::of(text);
+        // No closure: it would not be made for the processor.
+        for (at, block) in whole.iter().chain(&last).enumerate() {
+            let offset = at * BLOCK;
+            let classes = classify(block);
             let quoted = strings.follow(&classes);
             self.ascii &= !classes.above;
             if quoted.escapes != 0 {
                 self.escapes = true;
                 if !are_escapes(text, offset, quoted.escapes) {
-                    return Some(NotTokens);
+                    return Err(NotTokens);
                 }
             }
             if classes.control & quoted.inside != 0 || (classes.rare_control && !are_spaces(block, classes.control)) {
-                return Some(NotTokens);
+                return Err(NotTokens);
             }
             let outside = !(quoted.inside | quoted.quotes);
             let punctuation = classes.punctuation & outside;
@@ -56,9 +65,8 @@ impl Tokens {
             let begins = word & !(word << 1 | word_goes_on);
             word_goes_on = word >> 63;
             self.push(offset, punctuation | begins | (quoted.quotes & quoted.inside));
-            None
-        });
-        if strings.is_open() { Err(NotTokens) } else { fault.map_or(Ok(()), Err) }
+        }
+        if strings.is_open() { Err(NotTokens) } else { Ok(()) }
     }
 
     /// The offsets of the tokens, in order.
@@ -76,6 +84,8 @@ impl Tokens {
         self.ascii
     }
 
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each kind of processor has a version of its own")]
     #[expect(clippy::cast_possible_truncation, reason = "no text is longer than offsets go")]
     fn push(&mut self, offset: usize, mut begins: u64) {
         let Some(slots) = self.offsets[self.count..].first_chunk_mut::<BLOCK>() else {
@@ -99,6 +109,22 @@ impl Tokens {
             self.count += 1;
             begins &= begins - 1;
         }
+    }
+}
+
+/// Looks for the tokens of a text.
+struct Find<'t, 'b> {
+    tokens: &'t mut Tokens,
+    text: &'b [u8],
+}
+
+impl Work for Find<'_, '_> {
+    type Output = Result<(), NotTokens>;
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "each kind of processor has a version of its own")]
+    fn run(self, classify: impl Fn(&[u8; BLOCK]) -> Classes) -> Self::Output {
+        self.tokens.find_by(self.text, classify)
     }
 }
 
