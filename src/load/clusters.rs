@@ -106,7 +106,8 @@ pub(super) fn find(survey: Survey<'_>) -> Vec<ClusterPart> {
 fn may_be_several(survey: Survey<'_>) -> bool {
     let mut lasting: BTreeMap<Anchor, &str> = BTreeMap::new();
     let mut file_of_nodes = None;
-    survey.sights().any(|sight| match (sight.kind, sight.uid) {
+    let tells: fn(Kind) -> bool = |kind| matches!(kind, Kind::Node | Kind::Namespace);
+    survey.sights_of(tells).any(|sight| match (sight.kind, sight.uid) {
         (Kind::Node, Some(_)) => *file_of_nodes.get_or_insert(sight.file) != sight.file,
         (Kind::Namespace, Some(uid)) => {
             Anchor::of(&sight).is_some_and(|anchor| *lasting.entry(anchor).or_insert(uid) != uid)

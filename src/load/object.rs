@@ -7,7 +7,7 @@ use super::objects::{self, Parts, RawPriorityClass};
 use super::pod::RawPod;
 use super::primitive::{Seen, Text, filled};
 use super::storage::{self, RawCapacity, RawStorageClass};
-use super::tables::Tables;
+use super::tables::{DEFAULT_NAMESPACE, Tables};
 use crate::model::cluster::{Kind, Origin, SelectorOwner, SelectorOwnerKind};
 use crate::model::id::{LabelSetId, Symbol};
 use crate::model::node::Node;
@@ -107,7 +107,8 @@ pub(super) fn read(source: Source<'_>, tables: &mut Tables) -> Result<Object, Re
             let raw: RawPod<'_> = source.read()?;
             other_kind(raw.kind.as_ref(), raw.python)?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
-            let (pod, spec) = raw.convert(origin, tables);
+            let namespace = head.namespace.unwrap_or_else(|| tables.symbol(DEFAULT_NAMESPACE));
+            let (pod, spec) = raw.convert((namespace, head.name), origin, tables);
             Ok(head.object(Fact::Pod(Box::new(pod), spec), raw.newest()))
         }
         Kind::PriorityClass => {

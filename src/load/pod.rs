@@ -10,6 +10,7 @@ use super::volumes::RawPodVolume;
 use super::{affinity, volumes};
 use crate::model::affinity::{Toleration, TolerationOperator};
 use crate::model::cluster::Origin;
+use crate::model::id::Symbol;
 use crate::model::pod::{Disruption, FeatureNeeds, HostPort, Owner, Phase, Pod, PodResourceClaim, PodSpec};
 use crate::model::quantity::Quantity;
 use crate::model::time::Time;
@@ -311,8 +312,14 @@ impl RawPod<'_> {
         metadata.max(transition).max(status.and_then(|status| status.start_time))
     }
 
-    /// The pod and the number of its spec. Its `node` is left open: nodes are numbered elsewhere.
-    pub(super) fn convert(&self, origin: Origin, tables: &mut Tables) -> (Pod, u32) {
+    /// The pod and the number of its spec. Its `node` is left open: nodes are numbered elsewhere. Of the pod's namespace and
+    /// name the caller knows the symbols.
+    pub(super) fn convert(
+        &self,
+        (namespace, name): (Symbol, Symbol),
+        origin: Origin,
+        tables: &mut Tables,
+    ) -> (Pod, u32) {
         let (no_metadata, no_spec) = (Meta::default(), RawPodSpec::default());
         let metadata = self.metadata.as_ref().unwrap_or(&no_metadata);
         let spec = self.spec.as_ref().unwrap_or(&no_spec);
@@ -321,8 +328,8 @@ impl RawPod<'_> {
         let shared_id = tables.spec(shared);
         let grace = metadata.deletion_grace_period_seconds.or(spec.termination_grace_period_seconds);
         let pod = Pod {
-            namespace: tables.namespace(metadata.namespace()),
-            name: tables.or_empty(metadata.name.as_ref()),
+            namespace: tables.namespace_named(namespace),
+            name,
             uid: tables.filled(metadata.uid.as_ref()),
             labels: tables.labels(metadata.labels.as_ref()),
             spec_priority: spec.priority.map(Int::clamped),
@@ -440,7 +447,7 @@ impl RawPodSpec<'_> {
         wanted.into()
     }
 
-    fn pod_group(&self, tables: &mut Tables) -> Option<crate::model::id::Symbol> {
+    fn pod_group(&self, tables: &mut Tables) -> Option<Symbol> {
         let group = self.scheduling_group.as_ref().and_then(|group| group.pod_group_name.as_ref());
         tables.filled(group.or_else(|| self.workload_ref.as_ref()?.name.as_ref()))
     }

@@ -42,7 +42,15 @@ pub(super) struct Survey<'s> {
 impl<'s> Survey<'s> {
     /// Every object that was read, as often as it was.
     pub(super) fn sights(self) -> impl Iterator<Item = Sight<'s>> {
-        self.harvests.iter().flat_map(|harvest| harvest.entries.iter().map(move |entry| sight(harvest, entry)))
+        self.sights_of(|_kind| true)
+    }
+
+    /// The same of some kinds only: there are many pods, and what they say lies far apart in memory.
+    pub(super) fn sights_of(self, is_wanted: fn(Kind) -> bool) -> impl Iterator<Item = Sight<'s>> {
+        self.harvests.iter().flat_map(move |harvest| {
+            let wanted = harvest.entries.iter().filter(move |entry| is_wanted(entry.kind));
+            wanted.map(move |entry| sight(harvest, entry))
+        })
     }
 }
 
@@ -115,9 +123,9 @@ pub(super) struct Books {
 /// Whether files may hold several copies of anything: some kind stands in more than one file.
 pub(super) fn may_repeat(survey: Survey<'_>) -> bool {
     let mut first: [Option<usize>; 32] = [None; 32];
-    survey.sights().any(|it| {
-        let seen = &mut first[it.kind as usize & 31];
-        *seen.get_or_insert(it.file) != it.file
+    survey.harvests.iter().flat_map(|harvest| &harvest.entries).any(|it| {
+        let file = it.origin.file.index();
+        *first[it.kind as usize & 31].get_or_insert(file) != file
     })
 }
 

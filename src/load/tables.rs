@@ -46,6 +46,11 @@ impl Tables {
     /// The namespace of a name.
     pub(super) fn namespace(&mut self, name: &str) -> NamespaceId {
         let name = self.symbols.intern(name);
+        self.namespace_named(name)
+    }
+
+    /// The namespace whose name has this symbol.
+    pub(super) fn namespace_named(&mut self, name: Symbol) -> NamespaceId {
         *self.namespace_ids.entry(name).or_insert_with(|| {
             self.namespaces.push(name);
             NamespaceId::at(self.namespaces.len() - 1)

@@ -270,6 +270,11 @@ fn node(it: &v1::Node) -> RawNode<'_> {
     }
 }
 
+/// What the caller of a pod's conversion takes from it.
+fn names<'a>(it: &RawPod<'a>) -> (Option<Text<'a>>, Option<Text<'a>>) {
+    it.metadata.as_ref().map(|it| (it.namespace.clone(), it.name.clone())).unwrap_or_default()
+}
+
 /// Reads a Pod or Node both ways and compares the facts.
 fn check(object: &Value) {
     let json = object.to_string();
@@ -277,8 +282,10 @@ fn check(object: &Value) {
     if object["kind"] == "Pod" {
         let typed: v1::Pod = serde_json::from_str(&json).unwrap();
         let slim: RawPod<'_> = fault::read(json.as_bytes()).unwrap();
-        let facts = slim.convert(Origin::NONE, &mut tables);
-        assert!(facts == pod(&typed).convert(Origin::NONE, &mut tables), "{json}");
+        let id = (tables.symbol("ns"), tables.symbol("name"));
+        let facts = slim.convert(id, Origin::NONE, &mut tables);
+        assert!(facts == pod(&typed).convert(id, Origin::NONE, &mut tables), "{json}");
+        assert_eq!(names(&slim), names(&pod(&typed)), "{json}");
         assert_eq!(slim.newest(), pod(&typed).newest());
     } else {
         let typed: v1::Node = serde_json::from_str(&json).unwrap();
@@ -316,7 +323,9 @@ fn both_ways_of_reading_give_the_same_facts() {
 fn the_sample_uses_every_field() {
     // What the comparison would pass over if the sample lacked it.
     let json = sample::full_pod().to_string();
-    let (pod, _) = fault::read::<RawPod<'_>>(json.as_bytes()).unwrap().convert(Origin::NONE, &mut Tables::default());
+    let mut tables = Tables::default();
+    let id = (tables.symbol("ns"), tables.symbol("name"));
+    let (pod, _) = fault::read::<RawPod<'_>>(json.as_bytes()).unwrap().convert(id, Origin::NONE, &mut tables);
     let spec = &pod.spec;
     assert!(pod.mirror && pod.owner.is_some() && pod.scheduled_message.is_some() && spec.never_preempts);
     assert_eq!(pod.disruption, Disruption::PreemptionByScheduler);
