@@ -247,17 +247,19 @@ struct Image<'b> {
     names: Option<Vec<Cow<'b, str>>>,
 }
 
+/// How many nodes are looked at once more, the first by name.
+pub(super) const LOOKED_AT: usize = 3;
+
 /// Nodes that hold the images of what runs in `kube-system`, where the dump has none of its pods.
 fn without_system(cluster: &Cluster, files: &FileTable) -> Option<Problem> {
     const SYSTEM: &[&str] = &["/kube-proxy", "/coredns", "/konnectivity-agent", "amazon-k8s-cni", "/cilium"];
-    const LOOKED_AT: usize = 3;
     let in_system = |pod: &Pod| cluster.namespace_name(pod.namespace) == "kube-system";
     if cluster.pods.is_empty() || cluster.pods.iter().any(in_system) {
         return None;
     }
     let (node, image) = cluster.nodes.iter().take(LOOKED_AT).find_map(|node| {
         let file = files.files.get(node.origin.file.index())?;
-        let text = file.bytes.get(usize::try_from(node.origin.offset).ok()?..)?;
+        let text = file.text_at(node.origin.offset)?;
         let read = serde_json::Deserializer::from_slice(text).into_iter::<Images<'_>>().next()?.ok()?;
         let names = read.status?.images?.into_iter().flat_map(|it| it.names.unwrap_or_default());
         let image = names.into_iter().find(|name| SYSTEM.iter().any(|it| name.contains(it)))?;

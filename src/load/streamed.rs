@@ -1,5 +1,6 @@
 //! Long lists in compressed files: their items are read while the rest is unfolded, and the text is dropped behind them.
 
+use super::doubts::LOOKED_AT;
 use super::harvest::Harvest;
 use super::schedulers;
 use super::{Cut, Harvested};
@@ -63,7 +64,7 @@ pub(super) fn read<'b>(
 /// How many blocks wait for somebody to read them.
 const WAITING: usize = 2;
 
-/// The texts of so many bytes are kept for whoever looks for kube-scheduler.
+/// The texts of so many bytes are kept for whoever looks at objects once more.
 const KEPT: usize = 64 << 20;
 
 /// A file while it is read.
@@ -84,8 +85,10 @@ struct Gathered {
     harvest: Harvest,
     /// Some item does not say its kind: the list does.
     relies: bool,
-    /// Texts to keep, by offset.
+    /// Texts of pods to keep, by offset.
     texts: Vec<(u64, Vec<u8>)>,
+    /// The same of the first nodes, by name.
+    nodes: BTreeMap<String, Vec<(u64, Vec<u8>)>>,
 }
 
 impl<'b> Stream<'b> {
@@ -118,7 +121,9 @@ impl<'b> Stream<'b> {
 
     fn harvest(&self, head: &[u8], block: &Block) -> Result<Gathered, NotItems> {
         let harvest = Harvest::of_stream(self.file, self.cut.plainly);
-        let mut gathered = Gathered { number: block.number, objects: 0, harvest, relies: false, texts: Vec::new() };
+        let nodes = BTreeMap::new();
+        let mut gathered =
+            Gathered { number: block.number, objects: 0, harvest, relies: false, texts: Vec::new(), nodes };
         if self.room.is_exceeded() {
             // The rest is unfolded all the same: what is wrong with the file shows at its end.
             return Ok(gathered);
@@ -132,14 +137,28 @@ impl<'b> Stream<'b> {
             }
             gathered.objects += 1;
             self.item(&mut gathered, json, offset, &list)?;
-            if gathered.last_may_be_scheduler(offset) {
-                if self.kept.fetch_add(json.len(), Ordering::Relaxed) > KEPT {
-                    return Err(NotItems);
-                }
-                gathered.texts.push((offset, json.to_vec()));
-            }
+            self.keep(&mut gathered, json, offset)?;
         }
         Ok(gathered)
+    }
+
+    /// Keeps the text of the object that was just read, if somebody may look at it once more.
+    fn keep(&self, gathered: &mut Gathered, json: &[u8], offset: u64) -> Result<(), NotItems> {
+        let Gathered { harvest, texts, nodes, .. } = gathered;
+        let Some(last) = harvest.entries.last().filter(|it| it.origin.offset == offset) else { return Ok(()) };
+        let name = harvest.tables.symbols.text(last.name);
+        let is_early = || nodes.len() < LOOKED_AT || nodes.keys().next_back().is_some_and(|it| name <= it.as_str());
+        match last.kind {
+            Kind::Pod if schedulers::may_run_one(name) => texts.push((offset, json.to_vec())),
+            Kind::Node if is_early() => nodes.entry(name.to_owned()).or_default().push((offset, json.to_vec())),
+            _ => return Ok(()),
+        }
+        let kept = self.kept.fetch_add(json.len(), Ordering::Relaxed);
+        if nodes.len() > LOOKED_AT {
+            let dropped = nodes.pop_last().map_or(0, |(_, texts)| texts.iter().map(|it| it.1.len()).sum());
+            self.kept.fetch_sub(dropped, Ordering::Relaxed);
+        }
+        if kept > KEPT { Err(NotItems) } else { Ok(()) }
     }
 
     /// Reads an item; its brackets are followed if its kind is not to be seen at once.
@@ -176,31 +195,25 @@ impl<'b> Stream<'b> {
         let unfinished = list.broken || list.continued;
         let around = 1 + split.documents.len() + split.breaks.len();
         let objects = if exceeded { self.cut.objects } else { usize::try_from(objects).unwrap_or(usize::MAX) + around };
-        let may_run_one = |json: &[u8]| memchr::memmem::find(json, b"scheduler").is_some();
-        let last = split.documents.iter().filter(|it| may_run_one(it.json));
-        let mut texts: BTreeMap<u64, Vec<u8>> = last.map(|it| (it.offset, it.json.to_vec())).collect();
+        // What the last object is, nobody knows yet.
+        let last = split.documents.iter().map(|it| (it.offset, it.json.to_vec()));
+        let mut texts: BTreeMap<u64, Vec<u8>> = last.collect();
+        let mut first_nodes: BTreeMap<String, Vec<(u64, Vec<u8>)>> = BTreeMap::new();
         let mut harvests = Vec::with_capacity(gathered.len());
-        for Gathered { mut harvest, texts: kept, .. } in gathered {
+        for Gathered { mut harvest, texts: kept, nodes, .. } in gathered {
             if unfinished {
                 harvest.unfinished = kinds(&harvest).into_iter().map(|kind| (self.file, 0, kind)).collect();
             }
             texts.extend(kept);
+            for (name, kept) in nodes {
+                first_nodes.entry(name).or_default().extend(kept);
+            }
             harvests.push((self.file.index(), harvest));
         }
+        texts.extend(first_nodes.into_values().take(LOOKED_AT).flatten());
         self.packed.keep(texts);
         let splits = BTreeMap::from([(self.file, split)]);
         Ok(Streamed { splits, harvests, problems, objects })
-    }
-}
-
-impl Gathered {
-    /// Whether the item at this offset is a pod that is named like kube-scheduler's.
-    fn last_may_be_scheduler(&self, offset: u64) -> bool {
-        let name = |it| self.harvest.tables.symbols.text(it);
-        let last = self.harvest.entries.last();
-        last.is_some_and(|it| {
-            it.kind == Kind::Pod && it.origin.offset == offset && schedulers::may_run_one(name(it.name))
-        })
     }
 }
 

@@ -379,11 +379,13 @@ pub(super) fn read_bounded(reader: &mut dyn Read, meter: &Meter) -> io::Result<V
 }
 
 fn read_up_to(reader: &mut dyn Read, most: u64, meter: &Meter) -> io::Result<Vec<u8>> {
-    const PIECE: u64 = 1 << 20;
+    const PIECE: usize = 1 << 20;
     let mut bytes = Vec::new();
     let mut reader = reader.take(most + 1);
     loop {
-        let count = (&mut reader).take(PIECE).read_to_end(&mut bytes)? as u64;
+        // Where there is no more memory, reading into a full vector ends the program; this is an error.
+        bytes.try_reserve(PIECE)?;
+        let count = (&mut reader).take(PIECE as u64).read_to_end(&mut bytes)? as u64;
         meter.advance(count);
         if count == 0 {
             break;

@@ -1,6 +1,7 @@
 //! A compressed list is read as it is unfolded, and gives what the same list gives that lies there as it is.
 
 use super::*;
+use crate::load::doubts::LOOKED_AT;
 use crate::load::schedulers::schedulers;
 use crate::model::cluster::{CoverageState, Kind};
 use crate::source::archive::Limits;
@@ -181,6 +182,26 @@ fn problems_are_told_at_the_same_places() {
     assert!(told.len() >= 4, "{told:?}");
     assert!(loaded.problems.iter().all(|it| it.line.is_some_and(|line| line > 1)));
     assert_eq!(schedulers(&files, &loaded.cluster).len(), 12);
+}
+
+#[test]
+fn nodes_are_looked_at_once_more() {
+    let node = |at: usize, image: &str| {
+        json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{at:02}")},
+            "status": {"images": [{"names": [format!("registry.k8s.io/{image}:v1")]}]}})
+    };
+    // The first by name stand first, last, and in between.
+    for order in [(0..20).collect::<Vec<_>>(), (0..20).rev().collect(), (0..20).map(|it| (it * 7 + 3) % 20).collect()] {
+        for telling in [0, 2, 3] {
+            let image = |at: usize| if at == telling { "kube-proxy" } else { "web" };
+            let mut items: Vec<Value> = order.iter().map(|&at| node(at, image(at))).collect();
+            items.insert(5, pod("p", &json!({"nodeName": "n00"})));
+            let text = kubectl(&list(items));
+            assert!(is_streamed(&text));
+            let told = codes(&load_cut(&packed(&one(text), gzip, 2000), in_blocks(1000)));
+            assert_eq!(told.contains(&ProblemCode::PartialNamespaces), telling < LOOKED_AT, "{told:?}");
+        }
+    }
 }
 
 #[test]
