@@ -380,17 +380,23 @@ pub(super) fn read_bounded(reader: &mut dyn Read, meter: &Meter) -> io::Result<V
 
 fn read_up_to(reader: &mut dyn Read, most: u64, meter: &Meter) -> io::Result<Vec<u8>> {
     const PIECE: usize = 1 << 20;
-    let mut bytes = Vec::new();
+    const FIRST: usize = 8 << 10;
+    let mut bytes: Vec<u8> = Vec::new();
     let mut reader = reader.take(most + 1);
     loop {
         // Where there is no more memory, reading into a full vector ends the program; this is an error.
-        bytes.try_reserve(PIECE)?;
-        let count = (&mut reader).take(PIECE as u64).read_to_end(&mut bytes)? as u64;
+        if bytes.len() == bytes.capacity() {
+            bytes.try_reserve(bytes.len().max(FIRST))?;
+        }
+        let room = (bytes.capacity() - bytes.len()).min(PIECE);
+        let count = (&mut reader).take(room as u64).read_to_end(&mut bytes)? as u64;
         meter.advance(count);
         if count == 0 {
             break;
         }
     }
+    // There may be a million of these.
+    bytes.shrink_to_fit();
     if bytes.len() as u64 > most {
         return Err(io::Error::other(format!("more than {} GiB came and no end; give a regular file", most >> 30)));
     }
