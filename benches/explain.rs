@@ -24,6 +24,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let arguments = std::env::args_os().skip(1).filter(|it| !it.to_string_lossy().starts_with("--"));
     let paths: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
