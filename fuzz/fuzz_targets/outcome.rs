@@ -24,6 +24,6 @@ fuzz_target!(|input: (u16, &[u8])| {
     let snapshot = Snapshot::new(Arc::new(cluster), Arc::new(Behavior::of(release, &gates)));
     let profile = Profile::default_for(release, &gates);
     for pod in snapshot.cluster.pod_range().take(20) {
-        let _ = cycle::schedule(&PodCycle { snapshot: &snapshot, pod, profile: &profile });
+        let _ = cycle::schedule(&PodCycle { snapshot: &snapshot, pod, profile: &profile, changed: None });
     }
 });
