@@ -5,6 +5,9 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
+mod common;
+
+use common::{ms, ratio};
 use preempt_audit::engine::cycle;
 use preempt_audit::engine::framework::PodCycle;
 use preempt_audit::engine::snapshot::Snapshot;
@@ -110,14 +113,6 @@ fn time(work: impl FnOnce()) -> Duration {
     let begin = Instant::now();
     work();
     begin.elapsed()
-}
-
-fn ratio(a: Duration, b: Duration) -> f64 {
-    a.as_secs_f64() / b.as_secs_f64().max(1e-9)
-}
-
-fn ms(time: Duration) -> String {
-    format!("{:.2} ms", time.as_secs_f64() * 1e3)
 }
 
 /// A full cluster of so many nodes, 30 pods each, and 20 pods that wait.

@@ -5,6 +5,9 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 
+mod common;
+
+use common::ratio;
 use preempt_audit::engine::cycle;
 use preempt_audit::engine::framework::PodCycle;
 use preempt_audit::engine::snapshot::Snapshot;
@@ -85,10 +88,6 @@ fn main() {
         Some((before, peak)) => println!("private memory: {:.0} MB at most, {:.0} MB before", mb(peak), mb(before)),
         None => println!("private memory: not known on this system"),
     }
-}
-
-fn ratio(a: Duration, b: Duration) -> f64 {
-    a.as_secs_f64() / b.as_secs_f64().max(1e-9)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people")]

@@ -7,6 +7,9 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
 #![expect(clippy::expect_used, reason = "a benchmark may panic")]
 
+mod common;
+
+use common::{ms, ratio};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -71,12 +74,4 @@ fn pending(dump: &Path) -> Vec<String> {
     let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let pods = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
     pods.filter_map(|line| Some(line["pod"].as_str()?.to_owned())).take(PODS).collect()
-}
-
-fn ms(time: Duration) -> String {
-    format!("{:.1} ms", time.as_secs_f64() * 1e3)
-}
-
-fn ratio(a: Duration, b: Duration) -> f64 {
-    a.as_secs_f64() / b.as_secs_f64().max(1e-9)
 }

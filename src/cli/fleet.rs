@@ -12,6 +12,7 @@ use super::scheduler::{self, Settings};
 use super::shard::Shard;
 use super::target::Target;
 use crate::problem::Problem;
+use crate::report::amount;
 use crate::report::escape::{SafeJson, safe, safe_lines};
 use crate::report::ndjson::{PodLine, ProblemLine};
 use crate::source::fleet::{self, Fleet};
@@ -140,22 +141,18 @@ impl Asked<'_> {
         };
         let name = path.map_or_else(|| name(self.args, &input), |it| it.display().to_string());
         let bytes = input.files.files.iter().map(|it| it.size).sum();
-        let line = PodLine::of_dump(name.clone(), bytes, &input.problems);
-        if self.shard.takes(0) {
-            self.tell_problems(&line.dump, &input.problems).map_err(Stop::Failure)?;
-        }
         let prepared = input.checked().and_then(|()| {
             let targets = explain::targets(self.args, &input.loaded.cluster);
             Ok((targets, scheduler::resolve(&self.args.scheduler, &mut input)?))
         });
+        let line = PodLine::of_dump(name, bytes, &input.problems);
+        if self.shard.takes(0) {
+            self.tell_problems(&line.dump, &input.problems).map_err(Stop::Failure)?;
+        }
         let (targets, scheduler) = match prepared {
             Ok(prepared) => prepared,
             Err(failure) => return self.fail(line, &failure, io),
         };
-        let line = PodLine::of_dump(name, bytes, &input.problems);
-        if self.shard.takes(0) {
-            self.tell_problems(&line.dump, &scheduler.notes).map_err(Stop::Failure)?;
-        }
         match Run::new(self.args, &mut input, &scheduler, self.pool) {
             Ok(run) => self.tell(&run, line, targets, io),
             Err(failure) => self.fail(line, &failure, io),
@@ -222,13 +219,12 @@ fn fleet(args: &Explain, io: &mut Io<'_>) -> Result<Vec<PathBuf>, Failure> {
         return Err(Failure::new(format!("there is no dump in `{name}`")).help(help));
     }
     if fleet.passed_over > 0 {
-        io.complain(&format!("passed over in `{name}`, for it is no dump: {}\n", count(fleet.passed_over)));
+        io.complain(&format!(
+            "passed over in `{name}`, for it is no dump: {}\n",
+            amount::count(fleet.passed_over, "entry")
+        ));
     }
     Ok(fleet.dumps)
-}
-
-fn count(entries: u64) -> String {
-    if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") }
 }
 
 /// What the dump is called where it is not one of several.

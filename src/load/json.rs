@@ -160,7 +160,7 @@ impl<'de> Reader<'de, '_> {
 
     fn map<V: Visitor<'de>>(&mut self, visitor: V) -> Read<V::Value> {
         self.expect(b'{')?;
-        let mut members = Members { reader: self, first: true };
+        let mut members = Inside { reader: self, first: true };
         let value = visitor.visit_map(&mut members)?;
         self.expect(b'}')?;
         Ok(value)
@@ -168,7 +168,7 @@ impl<'de> Reader<'de, '_> {
 
     fn array<V: Visitor<'de>>(&mut self, visitor: V) -> Read<V::Value> {
         self.expect(b'[')?;
-        let mut elements = Elements { reader: self, first: true };
+        let mut elements = Inside { reader: self, first: true };
         let value = visitor.visit_seq(&mut elements)?;
         self.expect(b']')?;
         Ok(value)
@@ -293,21 +293,35 @@ fn is_number(word: &[u8]) -> bool {
     rest.is_empty()
 }
 
-/// The members of an object.
-struct Members<'r, 'de, 't> {
+/// The members of an object, or the elements of an array.
+struct Inside<'r, 'de, 't> {
     reader: &'r mut Reader<'de, 't>,
     first: bool,
 }
 
-impl<'de> de::MapAccess<'de> for &mut Members<'_, 'de, '_> {
-    type Error = Unread;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Read<Option<K::Value>> {
-        if self.reader.peek() == b'}' {
-            return Ok(None);
+impl Inside<'_, '_, '_> {
+    /// Whether another one stands before the closing bracket, which is left to be read; its comma is not.
+    fn goes_on(&mut self, close: u8) -> Read<bool> {
+        if self.reader.peek() == close {
+            return Ok(false);
         }
         if !std::mem::replace(&mut self.first, false) {
             self.reader.expect(b',')?;
+            // What follows a comma is another one.
+            if self.reader.peek() == close {
+                return Err(Unread);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl<'de> de::MapAccess<'de> for &mut Inside<'_, 'de, '_> {
+    type Error = Unread;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Read<Option<K::Value>> {
+        if !self.goes_on(b'}')? {
+            return Ok(None);
         }
         if self.reader.peek() != b'"' {
             return Err(Unread);
@@ -321,27 +335,11 @@ impl<'de> de::MapAccess<'de> for &mut Members<'_, 'de, '_> {
     }
 }
 
-/// The elements of an array.
-struct Elements<'r, 'de, 't> {
-    reader: &'r mut Reader<'de, 't>,
-    first: bool,
-}
-
-impl<'de> de::SeqAccess<'de> for &mut Elements<'_, 'de, '_> {
+impl<'de> de::SeqAccess<'de> for &mut Inside<'_, 'de, '_> {
     type Error = Unread;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Read<Option<T::Value>> {
-        if self.reader.peek() == b']' {
-            return Ok(None);
-        }
-        if !std::mem::replace(&mut self.first, false) {
-            self.reader.expect(b',')?;
-            // What follows a comma is a value.
-            if self.reader.peek() == b']' {
-                return Err(Unread);
-            }
-        }
-        seed.deserialize(&mut *self.reader).map(Some)
+        if self.goes_on(b']')? { seed.deserialize(&mut *self.reader).map(Some) } else { Ok(None) }
     }
 }
 

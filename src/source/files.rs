@@ -234,13 +234,6 @@ impl FileTable {
         (table, problems)
     }
 
-    /// Like [`open`](Self::open), with the standard input given and bounds on what archives may unfold to.
-    pub fn open_with(paths: &[PathBuf], stdin: &mut dyn Read, limits: Limits) -> (Self, Vec<Problem>) {
-        let meter = &Meter::default();
-        let (table, problems, _) = Self::open_given(Given::of(paths, stdin, meter), limits, Digests::Skip, meter);
-        (table, problems)
-    }
-
     /// Opens what was found. With digests, also how each file was, in the order found; nothing of those that could not
     /// be read.
     pub fn open_given(
@@ -375,14 +368,10 @@ const STDIN: &str = "standard input";
 const MAX_STREAM: u64 = 8 << 30;
 
 pub(super) fn read_bounded(reader: &mut dyn Read, meter: &Meter) -> io::Result<Vec<u8>> {
-    read_up_to(reader, MAX_STREAM, meter)
-}
-
-fn read_up_to(reader: &mut dyn Read, most: u64, meter: &Meter) -> io::Result<Vec<u8>> {
     const PIECE: usize = 1 << 20;
     const FIRST: usize = 8 << 10;
     let mut bytes: Vec<u8> = Vec::new();
-    let mut reader = reader.take(most + 1);
+    let mut reader = reader.take(MAX_STREAM + 1);
     loop {
         // Where there is no more memory, reading into a full vector ends the program; this is an error.
         if bytes.len() == bytes.capacity() {
@@ -397,8 +386,11 @@ fn read_up_to(reader: &mut dyn Read, most: u64, meter: &Meter) -> io::Result<Vec
     }
     // There may be a million of these.
     bytes.shrink_to_fit();
-    if bytes.len() as u64 > most {
-        return Err(io::Error::other(format!("more than {} GiB came and no end; give a regular file", most >> 30)));
+    if bytes.len() as u64 > MAX_STREAM {
+        return Err(io::Error::other(format!(
+            "more than {} GiB came and no end; give a regular file",
+            MAX_STREAM >> 30
+        )));
     }
     // Nobody knew before how much it is: what was read, and what it is taken for next.
     meter.expect(2 * bytes.len() as u64);

@@ -14,7 +14,7 @@ pub struct Fleet {
     /// One path a dump, sorted; `-` is standard input.
     pub dumps: Vec<PathBuf>,
     /// Entries of the folder that are no dumps by content or name: notes, programs, hidden files, logs.
-    pub passed_over: u64,
+    pub passed_over: usize,
 }
 
 /// Endings of files that are dumps whatever they hold: one that holds something else is broken, not a note.
@@ -34,12 +34,12 @@ impl Fleet {
             fs::read_dir(folder)?.map(|entry| entry.map(|it| it.path())).collect::<io::Result<_>>()?;
         let all = entries.len();
         let dumps: Vec<PathBuf> = entries.into_iter().filter(|path| is_dump(path)).collect();
-        let passed_over = (all - dumps.len()) as u64;
+        let passed_over = all - dumps.len();
         Ok(Self::of_dumps(dumps, passed_over))
     }
 
     /// Sorts by path; what two paths reach, by a link or because it is given twice, is one dump.
-    fn of_dumps(mut dumps: Vec<PathBuf>, passed_over: u64) -> Self {
+    fn of_dumps(mut dumps: Vec<PathBuf>, passed_over: usize) -> Self {
         dumps.sort();
         dumps.dedup();
         let mut seen = FxHashSet::default();
