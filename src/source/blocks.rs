@@ -85,9 +85,9 @@ pub(super) fn classify(block: &[u8; BLOCK]) -> Classes {
 pub(super) mod x86 {
     use super::{BLOCK, Classes, Work};
     use std::arch::x86_64::{
-        __m256i, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set_epi64x,
-        _mm256_set1_epi8, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_movepi8_mask, _mm512_or_si512,
-        _mm512_set_epi64, _mm512_set1_epi8,
+        __m256i, __m512i, _mm256_cmpeq_epi8, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+        _mm256_shuffle_epi8, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_movepi8_mask, _mm512_or_si512,
+        _mm512_set1_epi8,
     };
 
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -100,16 +100,26 @@ pub(super) mod x86 {
         work.run(|block| classify_256(block))
     }
 
-    /// The eight bytes that begin at `at`.
-    fn word(block: &[u8; BLOCK], at: usize) -> i64 {
-        block[at..].first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
+    /// Brackets by their last four bits, in lower case.
+    const BRACKETS: [u8; 16] = by_last_bits(*b"{}{}");
+    /// Brackets, `:` and `,` likewise.
+    const PUNCTUATION: [u8; 16] = by_last_bits(*b"{}:,");
+
+    /// What is not in the table is 0, which no folded byte is.
+    const fn by_last_bits(bytes: [u8; 4]) -> [u8; 16] {
+        let mut table = [0; 16];
+        let mut at = 0;
+        while at < bytes.len() {
+            table[(bytes[at] & 15) as usize] = bytes[at];
+            at += 1;
+        }
+        table
     }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn classify_512(block: &[u8; BLOCK]) -> Classes {
-        let at = |at| word(block, at);
-        let all = _mm512_set_epi64(at(56), at(48), at(40), at(32), at(24), at(16), at(8), at(0));
+        let all: __m512i = bytemuck::pod_read_unaligned(block);
         let is = |byte: u8| _mm512_cmpeq_epi8_mask(all, _mm512_set1_epi8(byte.cast_signed()));
         let folded = _mm512_or_si512(all, _mm512_set1_epi8(0x20));
         let folded_is = |byte: u8| _mm512_cmpeq_epi8_mask(folded, _mm512_set1_epi8(byte.cast_signed()));
@@ -127,33 +137,39 @@ pub(super) mod x86 {
         }
     }
 
+    /// Masks are put together as integers: of registers put together the compiler made byte by byte work.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     fn classify_256(block: &[u8; BLOCK]) -> Classes {
-        let half =
-            |at| _mm256_set_epi64x(word(block, at + 24), word(block, at + 16), word(block, at + 8), word(block, at));
-        let halves = [half(0), half(32)];
-        let mask = |of: &dyn Fn(__m256i) -> __m256i| {
-            let [low, high] = halves.map(|it| u64::from(_mm256_movemask_epi8(of(it)).cast_unsigned()));
-            low | high << 32
-        };
+        let [low, high]: [__m256i; 2] = bytemuck::pod_read_unaligned(block);
         let byte = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
-        let is = |it: __m256i, wanted: u8| _mm256_cmpeq_epi8(it, byte(wanted));
-        let bracket = |it| {
-            let folded = _mm256_or_si256(it, byte(0x20));
-            _mm256_or_si256(is(folded, b'{'), is(folded, b'}'))
+        let join = |low: i32, high: i32| u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32;
+        let equal = |a: [__m256i; 2], b: [__m256i; 2]| {
+            let [low, high] = [_mm256_cmpeq_epi8(a[0], b[0]), _mm256_cmpeq_epi8(a[1], b[1])];
+            join(_mm256_movemask_epi8(low), _mm256_movemask_epi8(high))
         };
-        let separator = |it| _mm256_or_si256(is(it, b':'), is(it, b','));
-        let control = mask(&|it| _mm256_cmpeq_epi8(_mm256_min_epu8(it, byte(0x1f)), it));
+        let is = |wanted: u8| equal([low, high], [byte(wanted); 2]);
+        let folded = [_mm256_or_si256(low, byte(0x20)), _mm256_or_si256(high, byte(0x20))];
+        // By its last four bits, the one punctuation that a byte can be.
+        let one_of = |table: [u8; 16]| {
+            let table: __m256i = bytemuck::cast([table; 2]);
+            equal(folded, [_mm256_shuffle_epi8(table, low), _mm256_shuffle_epi8(table, high)])
+        };
+        let up_to = |last: u8| {
+            let limit = byte(last);
+            equal([_mm256_min_epu8(low, limit), _mm256_min_epu8(high, limit)], [low, high])
+        };
+        let control = up_to(0x1f);
         Classes {
-            quote: mask(&|it| is(it, b'"')),
-            backslash: mask(&|it| is(it, b'\\')),
-            bracket: mask(&bracket),
-            punctuation: mask(&|it| _mm256_or_si256(bracket(it), separator(it))),
-            blank: mask(&|it| is(it, b' ')),
+            quote: is(b'"'),
+            backslash: is(b'\\'),
+            bracket: one_of(BRACKETS),
+            // Folding makes two control characters look like punctuation.
+            punctuation: one_of(PUNCTUATION) & !control,
+            blank: is(b' '),
             control,
-            rare_control: control & !mask(&|it| is(it, b'\n')) != 0,
-            above: mask(&|it| it) != 0,
+            rare_control: control & !is(b'\n') != 0,
+            above: _mm256_movemask_epi8(_mm256_or_si256(low, high)) != 0,
         }
     }
 

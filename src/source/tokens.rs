@@ -93,11 +93,15 @@ impl Tokens {
             return self.push_few(offset, begins);
         };
         self.count += begins.count_ones() as usize;
-        let mut at = 0;
-        while begins != 0 {
-            slots[at % BLOCK] = offset as u32 + begins.trailing_zeros();
-            begins &= begins - 1;
-            at += 1;
+        // Some too many, which the next ones overwrite, cost less than to guess their number.
+        for eight in slots.chunks_exact_mut(8) {
+            for slot in eight {
+                *slot = offset as u32 + begins.trailing_zeros();
+                begins &= begins.wrapping_sub(1);
+            }
+            if begins == 0 {
+                break;
+            }
         }
     }
 
