@@ -7,6 +7,7 @@ use crate::kube::behavior::Behavior;
 use crate::model::cluster::Cluster;
 use crate::model::id::{NodeId, PodId, Symbol};
 use crate::model::resources::Resources;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Nodes with the pods on them, as the scheduling cycle sees them.
@@ -66,7 +67,7 @@ impl Snapshot {
     /// What a scheduler of this behaviour makes of the cluster.
     pub fn new(cluster: Arc<Cluster>, behavior: Arc<Behavior>) -> Self {
         let footprints: Vec<Resources> =
-            cluster.pods.iter().map(|pod| requests::footprint(&pod.requests, &behavior.requests)).collect();
+            cluster.pods.par_iter().map(|pod| requests::footprint(&pod.requests, &behavior.requests)).collect();
         let mut nodes: Vec<NodeInfo> = cluster
             .node_range()
             .map(|id| NodeInfo::empty(id, requests::allocatable(cluster.node(id), &behavior.requests)))

@@ -13,6 +13,9 @@ use crate::model::labels::LabelSets;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+/// How many pods are worth a thread's while.
+const LEAST_SHARE: usize = 1 << 12;
+
 /// A fact in the ids of a batch, and the object's name.
 pub(super) struct Placed {
     pub(super) batch: usize,
@@ -37,7 +40,10 @@ pub(super) fn assemble(stretches: Vec<Vec<Placed>>, locals: Vec<Tables>, names: 
         batch
     };
     let mut batches: Vec<Batch<'_>> = tables.iter().map(settled).collect();
-    objects.par_iter_mut().zip(&mut batches).for_each(|(objects, batch)| objects.renumber(batch));
+    objects.par_iter_mut().zip(&mut batches).for_each(|(objects, batch)| {
+        objects.renumber(batch);
+        objects.renumber_pods(batch);
+    });
     for more in objects {
         all.append(more);
     }
@@ -62,6 +68,8 @@ impl Stretch {
     fn of(facts: Vec<Placed>, pods: usize, locals: &[Tables], names: &[&str]) -> Self {
         let (mut tables, mut objects) = (Tables::default(), Objects::default());
         objects.cluster.pods.reserve_exact(pods);
+        // Most texts are the name or the UID of one pod.
+        tables.symbols.reserve(2 * pods);
         for name in names {
             tables.namespace(name);
         }
@@ -93,7 +101,7 @@ impl Objects {
             }
             Fact::PriorityClass(mut class) => {
                 remap.symbol(&mut class.name);
-                cluster.priority_classes.push(class);
+                cluster.priority_classes.push(*class);
             }
             Fact::Namespace(mut labels) => {
                 remap.symbol(&mut name);
@@ -114,19 +122,19 @@ impl Objects {
             }
             Fact::CsiNode(mut node) => {
                 remap.csi_node(&mut node);
-                cluster.storage.csi_nodes.push(node);
+                cluster.storage.csi_nodes.push(*node);
             }
             Fact::CsiDriver(mut driver) => {
                 remap.symbol(&mut driver.name);
-                cluster.storage.csi_drivers.push(driver);
+                cluster.storage.csi_drivers.push(*driver);
             }
             Fact::Capacity(mut capacity) => {
                 remap.capacity(&mut capacity);
-                cluster.storage.capacities.push(capacity);
+                cluster.storage.capacities.push(*capacity);
             }
             Fact::Attachment(mut attachment) => {
                 remap.attachment(&mut attachment);
-                cluster.storage.attachments.push(attachment);
+                cluster.storage.attachments.push(*attachment);
             }
             Fact::Owner(mut owner) => {
                 remap.owner(&mut owner);
@@ -136,16 +144,13 @@ impl Objects {
         }
     }
 
-    /// Moves all objects to the ids that a settled batch knows.
+    /// Moves all objects but the pods to the ids that a settled batch knows.
     fn renumber(&mut self, batch: &mut Batch<'_>) {
         // Nothing is new any more.
         let mut none = Tables::default();
         let mut remap = Remap { batch, global: &mut none };
-        let Cluster { nodes, pods, pdbs, priority_classes, storage, selector_owners, .. } = &mut self.cluster;
+        let Cluster { nodes, pdbs, priority_classes, storage, selector_owners, .. } = &mut self.cluster;
         nodes.iter_mut().for_each(|it| remap.node(it));
-        for (pod, spec) in pods.iter_mut().zip(&mut self.specs) {
-            *spec = remap.pod(pod, *spec);
-        }
         pdbs.iter_mut().for_each(|it| remap.pdb(it));
         priority_classes.iter_mut().for_each(|it| remap.symbol(&mut it.name));
         storage.volumes.iter_mut().for_each(|it| remap.volume(it));
@@ -160,6 +165,19 @@ impl Objects {
             remap.symbol(name);
             remap.label_set(labels);
         }
+    }
+
+    /// The same of the pods, which are most of the work.
+    fn renumber_pods(&mut self, batch: &Batch<'_>) {
+        let share = self.cluster.pods.len().div_ceil(rayon::current_num_threads()).max(LEAST_SHARE);
+        let pods = self.cluster.pods.par_chunks_mut(share).zip(self.specs.par_chunks_mut(share));
+        pods.for_each(|(pods, specs)| {
+            let (mut batch, mut none) = (batch.clone(), Tables::default());
+            let mut remap = Remap { batch: &mut batch, global: &mut none };
+            for (pod, spec) in pods.iter_mut().zip(specs) {
+                *spec = remap.pod(pod, *spec);
+            }
+        });
     }
 
     fn append(&mut self, mut more: Objects) {

@@ -86,9 +86,9 @@ impl Ledger {
         self.accounts.entry((kind, file)).or_default()
     }
 
-    /// An object of the file stands in the cluster.
-    pub(super) fn count(&mut self, kind: Kind, file: FileId) {
-        self.account(kind, file).objects += 1;
+    /// So many objects of the file stand in the cluster.
+    pub(super) fn count(&mut self, kind: Kind, file: FileId, objects: u64) {
+        self.account(kind, file).objects += objects;
     }
 
     /// The file says that the API server does not have the kind.

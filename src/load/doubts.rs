@@ -5,11 +5,12 @@ use super::harvest::Harvest;
 use super::moments::text_of;
 use super::objects;
 use crate::model::cluster::{Cluster, Coverage, CoverageState, Kind};
-use crate::model::id::{NamespaceId, Symbol};
+use crate::model::id::Symbol;
 use crate::model::pod::Pod;
 use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
 use crate::source::files::{FileTable, Form};
+use rayon::prelude::*;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -151,10 +152,10 @@ pub fn without_pods(cluster: &Cluster) -> Option<Problem> {
 /// Objects that an API server has stored have a status, and these have none.
 fn stripped(cluster: &Cluster, files: &FileTable) -> (Vec<Kind>, Option<Problem>) {
     let stored = |pod: &&Pod| pod.status_missing && pod.uid.is_some();
-    let pods = cluster.pods.iter().filter(stored).count();
+    let pods = cluster.pods.par_iter().filter(stored).count();
     // A YAML document that was cut behind one of its lines is whole but for what it lacks.
     let in_yaml = |pod: &Pod| files.files.get(pod.origin.file.index()).is_some_and(|it| it.form == Form::Yaml);
-    let bound = cluster.pods.iter().filter(stored).any(|pod| pod.node_name.is_some() || in_yaml(pod));
+    let bound = pods > 0 && cluster.pods.iter().filter(stored).any(|pod| pod.node_name.is_some() || in_yaml(pod));
     let nodes = cluster.nodes.iter().filter(|node| node.status_missing && node.uid.is_some()).count();
     if nodes == 0 && !bound {
         return (Vec::new(), None);
@@ -183,14 +184,18 @@ fn stripped(cluster: &Cluster, files: &FileTable) -> (Vec<Kind>, Option<Problem>
 const ALL_NAMESPACES: &str =
     "pods that are not there take no room and cannot be victims: add `kubectl get pods -A -o json`";
 
+/// Whether the dump holds a pod of this namespace. Pods are sorted by its name.
+fn has_pods(cluster: &Cluster, namespace: &str) -> bool {
+    let at = cluster.pods.partition_point(|pod| cluster.namespace_name(pod.namespace) < namespace);
+    cluster.pods.get(at).is_some_and(|pod| cluster.namespace_name(pod.namespace) == namespace)
+}
+
 /// Namespaces whose owners and budgets have pods, of which the dump holds none.
 fn missing_namespaces(cluster: &Cluster, claims: &Claims) -> Option<Problem> {
     if cluster.pods.is_empty() {
         return None;
     }
-    let with_pods: BTreeSet<NamespaceId> = cluster.pods.iter().map(|it| it.namespace).collect();
-    let with_pods: BTreeSet<&str> = with_pods.into_iter().map(|it| cluster.namespace_name(it)).collect();
-    let missing: Vec<_> = claims.0.iter().filter(|it| !with_pods.contains(it.0.as_str())).collect();
+    let missing: Vec<_> = claims.0.iter().filter(|it| !has_pods(cluster, it.0)).collect();
     let (pods, who) = missing.first()?.1;
     let names = some(missing.iter().map(|it| it.0.as_str()));
     let message = format!(
@@ -253,8 +258,7 @@ pub(super) const LOOKED_AT: usize = 3;
 /// Nodes that hold the images of what runs in `kube-system`, where the dump has none of its pods.
 fn without_system(cluster: &Cluster, files: &FileTable) -> Option<Problem> {
     const SYSTEM: &[&str] = &["/kube-proxy", "/coredns", "/konnectivity-agent", "amazon-k8s-cni", "/cilium"];
-    let in_system = |pod: &Pod| cluster.namespace_name(pod.namespace) == "kube-system";
-    if cluster.pods.is_empty() || cluster.pods.iter().any(in_system) {
+    if cluster.pods.is_empty() || has_pods(cluster, "kube-system") {
         return None;
     }
     let (node, image) = cluster.nodes.iter().take(LOOKED_AT).find_map(|node| {
@@ -274,36 +278,39 @@ fn strange_nodes(cluster: &Cluster, traces: &Traces) -> Option<Problem> {
     if cluster.nodes.is_empty() {
         return None;
     }
-    let bound = || cluster.pods.iter().filter(|pod| pod.node_name.is_some() && !pod.is_terminal());
-    let strange = || bound().filter(|pod| pod.node.is_none());
+    let is_bound = |pod: &&Pod| pod.node_name.is_some() && !pod.is_terminal();
+    let strange: Vec<&Pod> = cluster.pods.par_iter().filter(is_bound).filter(|pod| pod.node.is_none()).collect();
     let after =
         |pod: &&Pod| traces.nodes.zip(pod.started).is_some_and(|(nodes, pod)| pod.0 > nodes.0.saturating_add(MARGIN));
-    let names = |pods: &mut dyn Iterator<Item = &Pod>| -> String {
-        let names: BTreeSet<Symbol> = pods.filter_map(|it| it.node_name).collect();
+    let names = |pods: &[&Pod]| -> String {
+        let names: BTreeSet<Symbol> = pods.iter().filter_map(|it| it.node_name).collect();
         let names: BTreeSet<&str> = names.into_iter().map(|it| cluster.text(it)).collect();
         some(names)
     };
-    let later = strange().filter(after).count();
-    if later > 0
+    let later: Vec<&Pod> = strange.iter().copied().filter(after).collect();
+    if !later.is_empty()
         && let Some(newest) = traces.nodes
     {
         let message = format!(
             "{} started after {}, the newest time of any Node, on nodes that the dump does not hold: {}",
-            many(later, "pod"),
+            many(later.len(), "pod"),
             text_of(newest),
-            names(&mut strange().filter(after))
+            names(&later)
         );
         let help = "the Nodes are older than the Pods: newer nodes are missing; read both at one time";
         return Some(problem(ProblemCode::MixedAges, message, help));
     }
-    let count = strange().count();
-    if count < 5 || count * 5 < bound().count() {
+    if strange.len() < 5 {
+        return None;
+    }
+    let bound = cluster.pods.iter().filter(is_bound).count();
+    if strange.len() * 5 < bound {
         return None;
     }
     let message = format!(
-        "{count} of {} bound pods are on nodes that the dump does not hold: {}",
-        bound().count(),
-        names(&mut strange())
+        "{} of {bound} bound pods are on nodes that the dump does not hold: {}",
+        strange.len(),
+        names(&strange)
     );
     let help = "the list of Nodes is not whole, or was read at another time: add `kubectl get nodes -o json`";
     Some(problem(ProblemCode::MixedAges, message, help))

@@ -22,7 +22,7 @@ struct Key<'h> {
     /// The place of its namespace among all, by name.
     place: u32,
     /// How the name begins, filled up with zeros: it sorts as the name does, as far as it goes.
-    begin: u128,
+    begin: [u128; 2],
     namespace: &'h str,
     name: &'h str,
     batch: u32,
@@ -37,11 +37,12 @@ impl Key<'_> {
     }
 }
 
-fn begin_of(name: &str) -> u128 {
-    let mut begin = [0; 16];
-    let length = name.len().min(begin.len());
-    begin[..length].copy_from_slice(&name.as_bytes()[..length]);
-    u128::from_be_bytes(begin)
+fn begin_of(name: &str) -> [u128; 2] {
+    let mut begin = [[0; 16]; 2];
+    let all = begin.as_flattened_mut();
+    let length = name.len().min(all.len());
+    all[..length].copy_from_slice(&name.as_bytes()[..length]);
+    begin.map(u128::from_be_bytes)
 }
 
 /// How many objects are put together at least by one thread.
@@ -62,9 +63,13 @@ pub(super) fn merge(
     let (kept, copies) = newest_copies(&keys, &entries);
     let problems = copies.into_iter().map(|(kind, copies)| copies.problem(files, kind)).collect();
     let names = namespaces(&kept);
-    for key in &kept {
+    let held = |key: &Key<'_>| {
         let entry = &entries[key.batch as usize][key.entry as usize];
-        ledger.count(entry.kind, entry.origin.file);
+        (entry.kind, entry.origin.file)
+    };
+    for same in kept.chunk_by(|a, b| held(a) == held(b)) {
+        let (kind, file) = held(&same[0]);
+        ledger.count(kind, file, same.len() as u64);
     }
     let size = stretch.unwrap_or_else(|| kept.len().div_ceil(rayon::current_num_threads()).max(LEAST_STRETCH));
     let order: Vec<Vec<(u32, u32)>> =

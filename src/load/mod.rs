@@ -102,8 +102,8 @@ pub struct Wanted {
 /// How the input is cut for reading in parallel.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
-    /// Bytes of a batch: large enough that tables pay, small enough that cores finish together.
-    batch: usize,
+    /// Bytes of a batch, if not as many as input and threads make good.
+    batch: Option<usize>,
     /// Lists of fewer bytes are followed bracket by bracket.
     min_bulk: usize,
     /// How many objects are read.
@@ -114,9 +114,21 @@ struct Cut {
     stretch: Option<usize>,
 }
 
+impl Cut {
+    /// Bytes of a batch where so many are to be read: the larger it is the fewer tables there are to be put together, and
+    /// the later all threads finish.
+    fn batch(self, bytes: usize) -> usize {
+        let share = bytes / (rayon::current_num_threads() * BATCHES_OF_A_THREAD);
+        self.batch.unwrap_or_else(|| share.clamp(4 << 20, 32 << 20))
+    }
+}
+
+/// How many batches a thread reads at least, where there is much to read.
+const BATCHES_OF_A_THREAD: usize = 16;
+
 impl Default for Cut {
     fn default() -> Self {
-        Cut { batch: 4 << 20, min_bulk: 8 << 20, objects: MAX_OBJECTS, plainly: false, stretch: None }
+        Cut { batch: None, min_bulk: 8 << 20, objects: MAX_OBJECTS, plainly: false, stretch: None }
     }
 }
 
@@ -145,7 +157,7 @@ pub fn load_plainly(files: &FileTable) -> Loaded {
 /// Reads every document of the files as if each of them were so long that only the quickest ways will do: what [`load`]
 /// gives has to be the same.
 pub fn load_quickly(files: &FileTable) -> Loaded {
-    let cut = Cut { batch: 1 << 10, min_bulk: 0, stretch: Some(3), ..Cut::default() };
+    let cut = Cut { batch: Some(1 << 10), min_bulk: 0, stretch: Some(3), ..Cut::default() };
     load_part(files, &Wanted::default(), cut, &Meter::default())
 }
 
@@ -373,6 +385,7 @@ fn harvest_all(
 ) -> Result<Vec<Harvested>, Misjudged> {
     let of_some = || splits.iter().enumerate().filter(|it| some(it.0));
     let documents: Vec<Document<'_>> = of_some().flat_map(|(_, split)| split.documents.iter().copied()).collect();
+    let batch = cut.batch(of_some().map(|(at, _)| files.files[at].bytes.len()).sum());
     // In the order of the files. Files with a long list have batches of their own.
     let mut batches: Vec<(usize, Batch<'_>)> = Vec::new();
     let (mut from, mut to) = (0, 0);
@@ -380,14 +393,14 @@ fn harvest_all(
         let begin = to;
         to += split.documents.len();
         if split.bulk.is_some() || split.streamed > 0 {
-            batches.extend(harvest::batches(&documents[from..begin], cut.batch));
-            let bulk = split.bulk.iter().flat_map(|bulk| harvest::bulk_batches(FileId::at(at), bulk, cut.batch));
+            batches.extend(harvest::batches(&documents[from..begin], batch));
+            let bulk = split.bulk.iter().flat_map(|bulk| harvest::bulk_batches(FileId::at(at), bulk, batch));
             batches.extend(bulk.map(|batch| (at, batch)));
-            batches.extend(harvest::batches(&documents[begin..to], cut.batch));
+            batches.extend(harvest::batches(&documents[begin..to], batch));
             from = to;
         }
     }
-    batches.extend(harvest::batches(&documents[from..], cut.batch));
+    batches.extend(harvest::batches(&documents[from..], batch));
     let spoilt: Vec<AtomicBool> = splits.iter().map(|_| AtomicBool::new(false)).collect();
     let harvest = |(first, batch): &(usize, Batch<'_>)| {
         let _share = meter.share(batch.bytes());

@@ -24,15 +24,15 @@ pub(super) enum Fact {
     /// A pod and the number of its spec.
     Pod(Box<Pod>, u32),
     Pdb(Box<Pdb>),
-    PriorityClass(PriorityClass),
+    PriorityClass(Box<PriorityClass>),
     Namespace(LabelSetId),
     Volume(Box<Volume>),
     Claim(Box<Claim>),
     Class(Box<StorageClass>),
-    CsiNode(CsiNode),
-    CsiDriver(CsiDriver),
-    Capacity(CsiStorageCapacity),
-    Attachment(VolumeAttachment),
+    CsiNode(Box<CsiNode>),
+    CsiDriver(Box<CsiDriver>),
+    Capacity(Box<CsiStorageCapacity>),
+    Attachment(Box<VolumeAttachment>),
     Owner(Box<SelectorOwner>),
     /// An object of a kind that is only counted.
     Counted,
@@ -114,7 +114,7 @@ pub(super) fn read(source: Source<'_>, tables: &mut Tables) -> Result<Object, Re
         Kind::PriorityClass => {
             let raw: RawPriorityClass<'_> = source.read()?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
-            let fact = Fact::PriorityClass(raw.convert(origin, tables));
+            let fact = Fact::PriorityClass(Box::new(raw.convert(origin, tables)));
             Ok(head.object(fact, raw.metadata.as_ref().and_then(Meta::newest)))
         }
         Kind::StorageClass => {
@@ -126,7 +126,7 @@ pub(super) fn read(source: Source<'_>, tables: &mut Tables) -> Result<Object, Re
         Kind::CsiStorageCapacity => {
             let raw: RawCapacity<'_> = source.read()?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
-            let fact = Fact::Capacity(raw.convert(tables));
+            let fact = Fact::Capacity(Box::new(raw.convert(tables)));
             Ok(head.object(fact, raw.metadata.as_ref().and_then(Meta::newest)))
         }
         Kind::Event => {
@@ -161,9 +161,9 @@ fn read_parts(source: Source<'_>, tables: &mut Tables) -> Result<Object, Fault> 
         Kind::Namespace => Fact::Namespace(tables.labels(metadata.and_then(|metadata| metadata.labels.as_ref()))),
         Kind::PersistentVolume => Fact::Volume(Box::new(storage::volume(&parts, json, origin, tables)?)),
         Kind::PersistentVolumeClaim => Fact::Claim(Box::new(storage::claim(&parts, json, origin, tables)?)),
-        Kind::CsiNode => Fact::CsiNode(storage::csi_node(&parts, json, tables)?),
-        Kind::CsiDriver => Fact::CsiDriver(storage::csi_driver(&parts, json, tables)?),
-        Kind::VolumeAttachment => Fact::Attachment(storage::attachment(&parts, json, tables)?),
+        Kind::CsiNode => Fact::CsiNode(Box::new(storage::csi_node(&parts, json, tables)?)),
+        Kind::CsiDriver => Fact::CsiDriver(Box::new(storage::csi_driver(&parts, json, tables)?)),
+        Kind::VolumeAttachment => Fact::Attachment(Box::new(storage::attachment(&parts, json, tables)?)),
         // Counted only, or read whole.
         Kind::ResourceClaim
         | Kind::ResourceSlice

@@ -18,6 +18,7 @@ use crate::model::volume::{
 use std::sync::Arc;
 
 /// A batch's tables with what is known of their places in the cluster's.
+#[derive(Clone)]
 pub(super) struct Batch<'t> {
     local: &'t Tables,
     symbols: Vec<Option<Symbol>>,

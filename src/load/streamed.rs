@@ -100,7 +100,7 @@ impl<'b> Stream<'b> {
     /// One thread unfolds, the others read.
     fn read(self, meter: &Meter) -> Result<Streamed<'b>, NotItems> {
         let (sender, receiver) = sync_channel::<(Arc<[u8]>, Block)>(WAITING);
-        let (packed, size) = (self.packed, self.cut.batch);
+        let (packed, size) = (self.packed, self.cut.batch(0));
         let (gathered, unfolded) = std::thread::scope(|scope| {
             let unfolding = scope.spawn(move || {
                 let mut shared: Option<Arc<[u8]>> = None;

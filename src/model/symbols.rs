@@ -22,9 +22,7 @@ pub struct Symbols {
 impl Symbols {
     /// The symbol of a text, new or known.
     pub fn intern(&mut self, text: &str) -> Symbol {
-        if (self.ends.len() + 1) * 2 > self.slots.len() {
-            self.grow();
-        }
+        self.reserve(1);
         match self.find(text) {
             Ok(known) => known,
             Err(slot) => {
@@ -34,6 +32,15 @@ impl Symbols {
                 self.slots[slot] = entry(hash(text), symbol);
                 symbol
             }
+        }
+    }
+
+    /// Makes room for so many more texts.
+    #[inline]
+    pub fn reserve(&mut self, more: usize) {
+        let slots = (self.ends.len() + more) * 2;
+        if slots > self.slots.len() {
+            self.grow(slots);
         }
     }
 
@@ -107,8 +114,9 @@ impl Symbols {
         }
     }
 
-    fn grow(&mut self) {
-        let mask = (self.slots.len() * 2).max(64) - 1;
+    #[cold]
+    fn grow(&mut self, slots: usize) {
+        let mask = slots.next_power_of_two().max(64) - 1;
         let mut slots = vec![0; mask + 1];
         for at in 0..self.ends.len() {
             let symbol = Symbol::at(at);
