@@ -5,15 +5,14 @@
 //! which is why it is no part of this project; without the variable nothing is compared.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints")]
-#![expect(clippy::expect_used, reason = "a benchmark may panic")]
 
 mod common;
 
-use common::{ms, ratio};
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use common::{ms, pending, ratio, took};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
 /// Pods asked for together.
 const PODS: usize = 11;
@@ -25,7 +24,7 @@ fn main() {
         println!("nothing to compare with: name a scheduler in PREEMPT_AUDIT_SCHEDULER, and a dump");
         return;
     };
-    let pods = pending(&dump);
+    let pods = pending(&dump, PODS);
     assert!(pods.len() > 1, "two pending pods are needed");
     let ours = |pods: &[String]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_preempt-audit"));
@@ -55,23 +54,6 @@ fn measure(pods: &[String], ask: impl Fn(&[String]) -> Duration) -> Times {
     Times { first, further: all.saturating_sub(first) / others }
 }
 
-fn took(command: &mut Command) -> Duration {
-    let begin = Instant::now();
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    assert!(status.expect("the program runs").success(), "{command:?} failed");
-    begin.elapsed()
-}
-
 fn asking<'p>(flag: &'p str, pods: &'p [String]) -> impl Iterator<Item = &'p OsStr> {
     pods.iter().flat_map(move |pod| [OsStr::new(flag), OsStr::new(pod)])
-}
-
-/// The first pending pods; this brings the dump's pages in as well.
-fn pending(dump: &Path) -> Vec<String> {
-    let arguments: [OsString; 4] = ["explain".into(), "-o".into(), "ndjson".into(), dump.into()];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_preempt-audit"));
-    let output = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().expect("the program runs");
-    let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let pods = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
-    pods.filter_map(|line| Some(line["pod"].as_str()?.to_owned())).take(PODS).collect()
 }

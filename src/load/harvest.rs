@@ -105,6 +105,18 @@ impl Batch<'_> {
         }
     }
 
+    /// The bytes that it is, where they are of one file.
+    pub(super) fn extent(&self) -> Option<(FileId, Range<usize>)> {
+        let offset = |document: &Document<'_>| usize::try_from(document.offset).unwrap_or(usize::MAX);
+        match self {
+            Batch::Documents([first, .., last]) if first.file == last.file => {
+                Some((first.file, offset(first)..offset(last) + last.json.len()))
+            }
+            Batch::Documents(_) => None,
+            Batch::Bulk(file, _, range) => Some((*file, range.clone())),
+        }
+    }
+
     /// Reads the batch. `Err` says that a long list was not what it looked like, and has to be followed by brackets. Items
     /// of long lists take room, and none is read where there is no more; documents took theirs when they were found.
     pub(super) fn harvest(

@@ -22,8 +22,7 @@ struct Key<'h> {
     /// The place of its namespace among all, by name.
     place: u32,
     /// How the name begins, filled up with zeros: it sorts as the name does, as far as it goes.
-    begin: [u128; 2],
-    namespace: &'h str,
+    begin: [u64; 4],
     name: &'h str,
     batch: u32,
     entry: u32,
@@ -37,12 +36,12 @@ impl Key<'_> {
     }
 }
 
-fn begin_of(name: &str) -> [u128; 2] {
-    let mut begin = [[0; 16]; 2];
+fn begin_of(name: &str) -> [u64; 4] {
+    let mut begin = [[0; 8]; 4];
     let all = begin.as_flattened_mut();
     let length = name.len().min(all.len());
     all[..length].copy_from_slice(&name.as_bytes()[..length]);
-    begin.map(u128::from_be_bytes)
+    begin.map(u64::from_be_bytes)
 }
 
 /// How many objects are put together at least by one thread.
@@ -59,10 +58,10 @@ pub(super) fn merge(
     let as_of = harvests.iter().filter_map(|harvest| harvest.newest).max();
     let mut entries: Vec<Vec<Entry>> =
         harvests.iter_mut().map(|harvest| std::mem::take(&mut harvest.entries)).collect();
-    let keys = sorted_keys(&entries, &harvests);
-    let (kept, copies) = newest_copies(&keys, &entries);
+    let (mut kept, spaces) = sorted_keys(&entries, &harvests);
+    let copies = leave_newest(&mut kept, &entries, &spaces);
     let problems = copies.into_iter().map(|(kind, copies)| copies.problem(files, kind)).collect();
-    let names = namespaces(&kept);
+    let names = namespaces(&kept, &spaces);
     let held = |key: &Key<'_>| {
         let entry = &entries[key.batch as usize][key.entry as usize];
         (entry.kind, entry.origin.file)
@@ -85,13 +84,14 @@ pub(super) fn merge(
         stretches.push(Vec::new());
     }
     // They weigh as much as the cluster.
-    drop((keys, kept, order, entries));
+    drop((kept, order, entries));
     let mut cluster = assemble(stretches, harvests.into_iter().map(|harvest| harvest.tables).collect(), &names);
     cluster.as_of = as_of;
     (cluster, problems)
 }
 
-fn sorted_keys<'h>(entries: &[Vec<Entry>], harvests: &'h [Harvest]) -> Vec<Key<'h>> {
+/// The keys of all entries, and the namespaces by place.
+fn sorted_keys<'h>(entries: &[Vec<Entry>], harvests: &'h [Harvest]) -> (Vec<Key<'h>>, Vec<&'h str>) {
     // The namespaces of each batch, by name.
     let spaces = |(entries, harvest): (&Vec<Entry>, &'h Harvest)| -> FxHashMap<Option<Symbol>, &'h str> {
         let own: FxHashSet<Option<Symbol>> = entries.iter().map(|entry| entry.namespace).collect();
@@ -100,23 +100,29 @@ fn sorted_keys<'h>(entries: &[Vec<Entry>], harvests: &'h [Harvest]) -> Vec<Key<'
     };
     let spaces: Vec<FxHashMap<Option<Symbol>, &str>> = entries.par_iter().zip(harvests).map(spaces).collect();
     let names: BTreeSet<&str> = spaces.iter().flat_map(FxHashMap::values).copied().collect();
-    let places: FxHashMap<&str, u32> = names.into_iter().zip(0..).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let places: FxHashMap<&str, u32> = names.iter().copied().zip(0..).collect();
     let keys = entries.par_iter().zip(harvests).zip(spaces).enumerate();
     let mut keys: Vec<Key<'h>> = keys
         .flat_map_iter(|(batch, ((entries, harvest), spaces))| {
-            let places: FxHashMap<Option<Symbol>, (u32, &str)> =
-                spaces.into_iter().map(|(space, name)| (space, (places[name], name))).collect();
+            let places: FxHashMap<Option<Symbol>, u32> =
+                spaces.into_iter().map(|(space, name)| (space, places[name])).collect();
             entries.iter().zip(0..).map(move |(entry, at)| {
-                let (place, namespace) = places[&entry.namespace];
+                let place = places[&entry.namespace];
                 let name = harvest.tables.symbols.text(entry.name);
                 let batch = u32::try_from(batch).unwrap_or(u32::MAX);
-                Key { kind: entry.kind, place, begin: begin_of(name), namespace, name, batch, entry: at }
+                Key { kind: entry.kind, place, begin: begin_of(name), name, batch, entry: at }
             })
         })
         .collect();
     let entry = |key: &Key<'_>| &entries[key.batch as usize][key.entry as usize];
-    keys.par_sort_by(|a, b| a.identity(b).then_with(|| entry(b).origin.cmp(&entry(a).origin)));
-    keys
+    let copies = |a: &Key<'_>, b: &Key<'_>| {
+        let origins = entry(b).origin.cmp(&entry(a).origin);
+        origins.then_with(|| (a.batch, a.entry).cmp(&(b.batch, b.entry)))
+    };
+    // In place: the keys weigh as much as the pods.
+    keys.par_sort_unstable_by(|a, b| a.identity(b).then_with(|| copies(a, b)));
+    (keys, names)
 }
 
 /// The newest of an object's copies, which are given as they were read, the last one first. Where a copy has no version to
@@ -149,35 +155,48 @@ impl Copies {
     }
 }
 
-/// One key of every object, in order, and an account of the other copies.
-fn newest_copies<'h>(keys: &[Key<'h>], entries: &[Vec<Entry>]) -> (Vec<Key<'h>>, BTreeMap<Kind, Copies>) {
-    let mut kept: Vec<Key<'h>> = Vec::with_capacity(keys.len());
+/// Leaves one key of every object that is there, in order; and an account of the other copies.
+fn leave_newest(keys: &mut Vec<Key<'_>>, entries: &[Vec<Entry>], spaces: &[&str]) -> BTreeMap<Kind, Copies> {
     let mut copies: BTreeMap<Kind, Copies> = BTreeMap::new();
-    for same in keys.chunk_by(|a, b| a.identity(b).is_eq()) {
-        if let [key] = same {
-            kept.push(*key);
-            continue;
-        }
-        let found: Vec<&Entry> = same.iter().map(|key| &entries[key.batch as usize][key.entry as usize]).collect();
-        let used = newest(&found);
-        let key = same[used];
-        kept.push(key);
-        if let Some((_, other)) = found.iter().enumerate().find(|(at, _)| *at != used) {
-            let namespace = other.namespace.map(|_| key.namespace);
-            let title = || object::title(key.kind, namespace, Some(key.name));
-            let first = || Copies { count: 0, example: title(), origin: other.origin };
-            copies.entry(key.kind).or_insert_with(first).count += found.len() as u64 - 1;
+    let (mut kept, mut begin) = (0, 0);
+    while let Some(first) = keys.get(begin) {
+        let same = &keys[begin..];
+        let same = &same[..same.iter().take_while(|it| it.identity(first).is_eq()).count()];
+        let key = if let [key] = same { *key } else { newest_of(same, entries, spaces, &mut copies) };
+        begin += same.len();
+        if !entries[key.batch as usize][key.entry as usize].removed {
+            keys[kept] = key;
+            kept += 1;
         }
     }
-    kept.retain(|key| !entries[key.batch as usize][key.entry as usize].removed);
-    (kept, copies)
+    keys.truncate(kept);
+    copies
+}
+
+/// The newest copy of one object, the others being taken down.
+fn newest_of<'h>(
+    same: &[Key<'h>],
+    entries: &[Vec<Entry>],
+    spaces: &[&str],
+    copies: &mut BTreeMap<Kind, Copies>,
+) -> Key<'h> {
+    let found: Vec<&Entry> = same.iter().map(|key| &entries[key.batch as usize][key.entry as usize]).collect();
+    let used = newest(&found);
+    let key = same[used];
+    if let Some((_, other)) = found.iter().enumerate().find(|(at, _)| *at != used) {
+        let namespace = other.namespace.map(|_| spaces[key.place as usize]);
+        let title = || object::title(key.kind, namespace, Some(key.name));
+        let first = || Copies { count: 0, example: title(), origin: other.origin };
+        copies.entry(key.kind).or_insert_with(first).count += found.len() as u64 - 1;
+    }
+    key
 }
 
 /// The namespaces that objects live in or are, by name.
-fn namespaces<'h>(keys: &[Key<'h>]) -> Vec<&'h str> {
-    let mut names: Vec<&str> = keys.iter().map(|key| key.namespace).collect();
+fn namespaces<'h>(keys: &[Key<'h>], spaces: &[&'h str]) -> Vec<&'h str> {
+    let places: BTreeSet<u32> = keys.chunk_by(|a, b| a.place == b.place).map(|same| same[0].place).collect();
+    let mut names: Vec<&str> = places.into_iter().map(|place| spaces[place as usize]).collect();
     names.extend(keys.iter().filter(|key| key.kind == Kind::Namespace).map(|key| key.name));
-    names.dedup();
     names.push(DEFAULT_NAMESPACE);
     names.retain(|name| !name.is_empty());
     names.sort_unstable();

@@ -409,6 +409,9 @@ fn harvest_all(
             return None;
         }
         let harvest = batch.harvest(files, splits, room, cut.plainly).ok();
+        if let Some((file, range)) = batch.extent() {
+            files.file(file).bytes.let_go(range);
+        }
         spoilt.fetch_or(harvest.is_none(), Ordering::Relaxed);
         harvest.map(|harvest| (*first, harvest))
     };

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -41,6 +41,20 @@ impl Deref for Bytes {
             Bytes::Owned(bytes) => bytes,
             Bytes::Mapped(bytes) => bytes,
             Bytes::Packed(packed) => packed.whole().unwrap_or_default(),
+        }
+    }
+}
+
+impl Bytes {
+    /// So many bytes are worth to be let go.
+    const MUCH: usize = 1 << 20;
+
+    /// Whoever read these bytes does not need them for now; they stay readable.
+    pub fn let_go(&self, range: Range<usize>) {
+        if let Bytes::Mapped(mapped) = self
+            && range.len() >= Self::MUCH
+        {
+            map::let_go(mapped, range);
         }
     }
 }

@@ -3,8 +3,11 @@
 #[cfg(target_arch = "x86_64")]
 use super::blocks::{self, Work, x86};
 use memmap2::Mmap;
+#[cfg(target_os = "linux")]
+use memmap2::UncheckedAdvice;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 /// Maps a file for reading. A file of no bytes cannot be mapped on every system: read it instead.
 #[expect(unsafe_code, reason = "mapping is the only way to read gigabytes without a copy; reviewed here")]
@@ -16,6 +19,19 @@ pub(crate) fn map(file: &File) -> io::Result<Mmap> {
     // a word and an exit status of its own.
     unsafe { Mmap::map(file) }
 }
+
+/// Pages of a mapped file that were read and are not needed for now: whoever looks at them once more has them read again.
+/// Without this all of a long file counts as the program's memory in the end, and giving it back waits for one thread.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the advice is unsafe where memory could have been written to; reviewed here")]
+pub(super) fn let_go(mapped: &Mmap, range: Range<usize>) {
+    // SAFETY: nothing can be written to the mapping, so on Linux its pages come back as the file has them. A file that
+    // changes meanwhile does no other harm than above. An advice that is not taken changes nothing.
+    let _ = unsafe { mapped.unchecked_advise_range(UncheckedAdvice::DontNeed, range.start, range.len()) };
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn let_go(_mapped: &Mmap, _range: Range<usize>) {}
 
 /// Does work over blocks with registers of so many bytes at most: 16, 32 or 64.
 #[cfg(target_arch = "x86_64")]

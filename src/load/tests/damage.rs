@@ -101,7 +101,7 @@ fn a_bracket_out_of_place_ends_a_list_but_not_the_file() {
 fn a_list_of_broken_items_keeps_the_first_problems_and_a_number() {
     const ITEMS: usize = 30_000;
     // Long enough for several batches, short enough for a test.
-    let cut = Cut { batch: 1 << 18, min_bulk: 1 << 20, ..Cut::default() };
+    let cut = Cut { batch: Some(1 << 18), min_bulk: 1 << 20, ..Cut::default() };
     let item = |at: usize| pod(&format!("p{at:05}"), &json!({"priority": "high"}));
     let text = serde_json::to_string_pretty(&list((0..ITEMS).map(item).collect())).unwrap();
     let table = FileTable::from_bytes(vec![("x.json".to_owned(), text.into_bytes())]);
@@ -125,7 +125,7 @@ fn more_objects_than_there_is_room_for_are_refused_whole() {
             let load = |objects| {
                 load_cut(
                     &FileTable::from_bytes(vec![("x.json".to_owned(), text.clone().into_bytes())]),
-                    Cut { batch: 100, min_bulk, objects, ..Cut::default() },
+                    Cut { batch: Some(100), min_bulk, objects, ..Cut::default() },
                 )
             };
             let full = load(10);

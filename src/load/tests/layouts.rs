@@ -93,7 +93,7 @@ fn batches_and_marks_do_not_show() {
         ("rest.json".to_owned(), rest.clone().map(|it| it.to_string()).collect()),
     ];
     for (batch, min_bulk) in [(1, 0), (100, 0), (5000, 0), (1 << 20, 0), (1, usize::MAX), (3000, usize::MAX)] {
-        let cut = Cut { batch, min_bulk, ..Cut::default() };
+        let cut = Cut { batch: Some(batch), min_bulk, ..Cut::default() };
         check_cut("indented", &one_file(kubectl(&list(objects.clone()))), cut);
         check_cut("compact", &one_file(list(objects.clone()).to_string()), cut);
         check_cut("typed", &two, cut);
@@ -231,7 +231,7 @@ proptest! {
             objects.swap(at, usize::try_from(random >> 33).unwrap() % (at + 1));
         }
         let text = respaced(&list(objects), &spaces);
-        check_cut("marked", &one_file(text.clone()), Cut { batch, min_bulk: 0, ..Cut::default() });
-        check_cut("followed", &one_file(text), Cut { batch, min_bulk: usize::MAX, ..Cut::default() });
+        check_cut("marked", &one_file(text.clone()), Cut { batch: Some(batch), min_bulk: 0, ..Cut::default() });
+        check_cut("followed", &one_file(text), Cut { batch: Some(batch), min_bulk: usize::MAX, ..Cut::default() });
     }
 }

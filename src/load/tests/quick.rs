@@ -171,7 +171,7 @@ fn a_list_that_is_not_what_it_looks_like_costs_its_own_file_only() {
         let plainly = load_plainly(&files);
         assert_eq!(plainly.cluster.pods.len(), 7);
         assert!(load_quickly(&files) == plainly, "{order:?}");
-        let cut = Cut { batch: 1, min_bulk: 0, ..Cut::default() };
+        let cut = Cut { batch: Some(1), min_bulk: 0, ..Cut::default() };
         let Read { splits, .. } =
             read(Streamed::default(), &files, &Wanted::default(), cut, &Meter::default()).unwrap();
         let marked: Vec<usize> = (0..5).filter(|at| splits[*at].bulk.is_some()).map(|at| order[at]).collect();

@@ -60,7 +60,7 @@ fn one(text: String) -> Files {
 }
 
 fn in_blocks(batch: usize) -> Cut {
-    Cut { batch, ..Cut::default() }
+    Cut { batch: Some(batch), ..Cut::default() }
 }
 
 /// Checks a text with blocks of several sizes, and says whether it was ever unfolded as a whole.
