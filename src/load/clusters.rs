@@ -5,6 +5,7 @@
 //! to tell: those of one part were there when the other part was taken, and it does not know them. Nodes that were
 //! replaced, parts without nodes, and everything that shares a UID are one cluster.
 
+use super::doubts::many;
 use super::folders::{Tree, is_border};
 use super::object::Fact;
 use super::survey::{Sight, Survey};
@@ -257,7 +258,7 @@ pub(super) fn refusal(clusters: &[ClusterPart]) -> Problem {
     let line = |it: &ClusterPart| {
         let (nodes, pods) = it.objects;
         let more = if it.paths.len() > 1 { format!(" and {} more", it.paths.len() - 1) } else { String::new() };
-        format!("{}: {nodes} nodes, {pods} pods ({}{more})", it.name, it.paths[0])
+        format!("{}: {}, {} ({}{more})", it.name, many(nodes, "node"), many(pods, "pod"), it.paths[0])
     };
     let (message, remedy) = match clusters {
         [one] => (format!("{} holds objects of more than one cluster", one.paths[0]), "write a file for each cluster:"),

@@ -122,7 +122,8 @@ fn some<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-fn many(count: usize, what: &str) -> String {
+/// `1 pod`, `2 pods`.
+pub(super) fn many(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -132,7 +133,7 @@ pub fn without_nodes(cluster: &Cluster) -> Option<Problem> {
     if cluster.pods.is_empty() || !cluster.coverage.iter().any(|it| state(&it)) {
         return None;
     }
-    let message = format!("the dump holds {} and no Nodes", many(cluster.pods.len(), "pod"));
+    let message = format!("the dump holds {} and no Nodes", many(cluster.pods.len() as u64, "pod"));
     let help = "without nodes it can be told which pods are pending, held by gates or not allowed to preempt, and with \
                 what priority; not where they fit or whom they evict: add `kubectl get nodes -o json`";
     Some(problem(ProblemCode::NoNodes, message, help))
@@ -143,7 +144,7 @@ pub fn without_pods(cluster: &Cluster) -> Option<Problem> {
     if !cluster.pods.is_empty() || cluster.nodes.is_empty() {
         return None;
     }
-    let message = format!("the dump holds {} and no Pods", many(cluster.nodes.len(), "node"));
+    let message = format!("the dump holds {} and no Pods", many(cluster.nodes.len() as u64, "node"));
     let help = "without pods it is not known which of them are pending, nor what the nodes hold: add \
                 `kubectl get pods -A -o json`";
     Some(problem(ProblemCode::NoPods, message, help))
@@ -152,11 +153,11 @@ pub fn without_pods(cluster: &Cluster) -> Option<Problem> {
 /// Objects that an API server has stored have a status, and these have none.
 fn stripped(cluster: &Cluster, files: &FileTable) -> (Vec<Kind>, Option<Problem>) {
     let stored = |pod: &&Pod| pod.status_missing && pod.uid.is_some();
-    let pods = cluster.pods.par_iter().filter(stored).count();
+    let pods = cluster.pods.par_iter().filter(stored).count() as u64;
     // A YAML document that was cut behind one of its lines is whole but for what it lacks.
     let in_yaml = |pod: &Pod| files.files.get(pod.origin.file.index()).is_some_and(|it| it.form == Form::Yaml);
     let bound = pods > 0 && cluster.pods.iter().filter(stored).any(|pod| pod.node_name.is_some() || in_yaml(pod));
-    let nodes = cluster.nodes.iter().filter(|node| node.status_missing && node.uid.is_some()).count();
+    let nodes = cluster.nodes.iter().filter(|node| node.status_missing && node.uid.is_some()).count() as u64;
     if nodes == 0 && !bound {
         return (Vec::new(), None);
     }
@@ -200,7 +201,7 @@ fn missing_namespaces(cluster: &Cluster, claims: &Claims) -> Option<Problem> {
     let names = some(missing.iter().map(|it| it.0.as_str()));
     let message = format!(
         "no pod of {} is in the dump: {names}; yet {who} says that it has {}",
-        many(missing.len(), "namespace"),
+        many(missing.len() as u64, "namespace"),
         usize::try_from(*pods).unwrap_or(usize::MAX)
     );
     Some(problem(ProblemCode::PartialNamespaces, message, ALL_NAMESPACES))
@@ -229,7 +230,8 @@ fn listed_namespaces(cluster: &Cluster, files: &FileTable) -> Option<Problem> {
     if names.contains("kube-public") {
         return None;
     }
-    let message = format!("the dump is of {} only: {}", many(names.len(), "namespace"), some(names.iter().copied()));
+    let message =
+        format!("the dump is of {} only: {}", many(names.len() as u64, "namespace"), some(names.iter().copied()));
     let help = "pods of others take no room and cannot be victims: run `kubectl cluster-info dump --all-namespaces`";
     Some(problem(ProblemCode::PartialNamespaces, message, help))
 }
@@ -293,7 +295,7 @@ fn strange_nodes(cluster: &Cluster, traces: &Traces) -> Option<Problem> {
     {
         let message = format!(
             "{} started after {}, the newest time of any Node, on nodes that the dump does not hold: {}",
-            many(later.len(), "pod"),
+            many(later.len() as u64, "pod"),
             text_of(newest),
             names(&later)
         );

@@ -3,6 +3,7 @@
 //! An answer is of one moment. Without a wish it is the newest; with one, the latest that is not after it.
 
 use super::Wanted;
+use super::doubts::many;
 use super::groups::{self, Group};
 use super::manifest;
 use super::streams::Shortened;
@@ -113,7 +114,6 @@ impl Placed {
 
     fn line(&self) -> String {
         let (nodes, pods) = self.objects;
-        let many = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         format!("{} ({}, {})", self.title(), many(nodes, "node"), many(pods, "pod"))
     }
 }
