@@ -329,7 +329,7 @@ fn report<'r>(desk: &'r Desk<'_>, node: Option<NodeId>, answer: &'r Answer<'_>) 
             PodReport {
                 other_patch: answer.other_patch().cloned(),
                 node_steps: node_steps.map(|node| node_story::row(&view, node)),
-                ..view.report()
+                ..view.report_with(desk.written())
             }
         }
         None => {

@@ -332,7 +332,6 @@ fn put_rest(cluster: &Cluster, out: &mut Vec<u8>) {
         coverage,
         as_of,
         node_ids: _,
-        pod_keys: _,
     } = cluster;
     nodes.put(out);
     pdbs.put(out);

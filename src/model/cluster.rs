@@ -5,7 +5,6 @@ use super::labels::{LabelPairs, LabelSets};
 use super::node::Node;
 use super::pdb::{Pdb, PriorityClass};
 use super::pod::Pod;
-use super::pod_keys::PodKeys;
 use super::selector::LabelSelector;
 use super::symbols::Symbols;
 use super::time::Time;
@@ -272,8 +271,6 @@ pub struct Cluster {
     pub as_of: Option<Time>,
     /// Nodes by name.
     pub node_ids: FxHashMap<Symbol, NodeId>,
-    /// `namespace/name` of every pod, as far as asked for.
-    pub pod_keys: PodKeys,
 }
 
 impl Cluster {
@@ -346,11 +343,6 @@ impl Cluster {
     pub fn pod_key(&self, id: PodId) -> String {
         let pod = self.pod(id);
         format!("{}/{}", self.namespace_name(pod.namespace), self.text(pod.name))
-    }
-
-    /// The same, of a cluster most of whose pods are named sooner or later.
-    pub fn pod_key_text(&self, id: PodId) -> &str {
-        self.pod_keys.get(self, id)
     }
 
     /// The pod of a namespace and a name.

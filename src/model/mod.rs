@@ -10,7 +10,6 @@ pub mod labels;
 pub mod node;
 pub mod pdb;
 pub mod pod;
-pub mod pod_keys;
 pub mod quantity;
 pub mod resources;
 pub mod selector;

@@ -1,9 +1,10 @@
 //! The reports for programs: a contract. Fields may be added, never renamed or given another type.
 
-use super::rows::{Keys, Named, OwnerText, Rows, TimeText};
+use super::candidates::{Keys, Victims};
+use super::pretty::splice;
+use super::rows::{Named, OwnerText, Rows, TimeText};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -357,11 +358,19 @@ pub struct Status {
 
 /// A status that many nodes have.
 #[derive(Clone, Debug)]
-pub struct SharedStatus(pub Rc<Status>);
+pub enum SharedStatus {
+    /// The status.
+    Row(Rc<Status>),
+    /// Its text, as it stands in an [`ExplainReport`].
+    Written(Rc<[u8]>),
+}
 
 impl Serialize for SharedStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        match self {
+            SharedStatus::Row(row) => row.serialize(serializer),
+            SharedStatus::Written(text) => splice(serializer, [text]),
+        }
     }
 }
 
@@ -371,7 +380,7 @@ fn shared_text<S: Serializer>(text: &Option<Rc<str>>, serializer: S) -> Result<S
 }
 
 /// A node together with its victims.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateRow<'a> {
     /// The node.
@@ -386,7 +395,8 @@ pub struct CandidateRow<'a> {
     #[schemars(with = "Option<String>")]
     pub earliest_start_time: Option<TimeText>,
     /// In the scheduler's order.
-    pub victims: Vec<VictimRow<'a>>,
+    #[schemars(with = "Vec<VictimRow<'static>>")]
+    pub victims: Victims<'a>,
     /// Pods of lower priority that may stay.
     #[schemars(with = "Vec<String>")]
     pub reprieved: Keys<'a>,
@@ -395,11 +405,11 @@ pub struct CandidateRow<'a> {
 }
 
 /// A victim.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VictimRow<'a> {
     /// `namespace/name`.
-    pub pod: Cow<'a, str>,
+    pub pod: String,
     /// Its priority.
     pub priority: i32,
     /// When it started; null if it has not.

@@ -1,6 +1,7 @@
 //! Our words: outcomes to tables and JSON.
 
 pub mod amount;
+pub mod candidates;
 pub mod compare;
 pub mod escape;
 pub mod groups;
@@ -13,6 +14,8 @@ pub mod page;
 pub mod pretty;
 pub mod problems;
 pub mod rows;
+pub mod said;
 pub mod story;
 pub mod summary;
 pub mod view;
+pub mod written;

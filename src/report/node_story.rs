@@ -3,7 +3,8 @@
 use super::amount::{arithmetic, clock, count};
 use super::json::{NodeSteps, PutBackRow, Status};
 use super::page::{Ink, Page, TableRow, numbers, words};
-use super::view::{View, status_row};
+use super::said::status_row;
+use super::view::View;
 use crate::engine::framework::{NodeStatus, Verdict};
 use crate::engine::outcome::{Candidate, Criterion, DryRunFailure, Preemption, PutBack};
 use crate::explain::node_story::NodeStory;

@@ -2,7 +2,7 @@
 //! each line: a report about thousands of nodes is a few hundred thousand short strings.
 
 use super::escape::SafeJson;
-use serde::ser::{self, Serialize, Serializer};
+use serde::ser::{self, Serialize, SerializeTupleStruct as _, Serializer};
 use std::fmt;
 use std::io::{self, Write};
 
@@ -37,12 +37,8 @@ fn odd_bytes(word: u64) -> u64 {
     below(word, b' ') | beyond | equals(b'"') | equals(b'\\')
 }
 
-/// The name under which [`Rendered`] hands over its text.
-const RENDERED: &str = "preempt_audit::Rendered";
-
-/// A value that was written before, by [`Rendered::element`]. Only for [`write()`].
-#[derive(Debug, Default)]
-pub struct Rendered(Vec<u8>);
+/// The name of a tuple whose elements are pieces of a text that was written before.
+const SPLICED: &str = "preempt_audit::Spliced";
 
 struct Bytes<'b>(&'b [u8]);
 
@@ -52,21 +48,54 @@ impl Serialize for Bytes<'_> {
     }
 }
 
+/// Writes a value whose text was written before, by [`text_at`] at the same depth, in one piece or several. Only for
+/// [`write()`] and [`Rendered`].
+pub fn splice<S: Serializer>(
+    serializer: S,
+    pieces: impl IntoIterator<Item = impl AsRef<[u8]>>,
+) -> Result<S::Ok, S::Error> {
+    let mut tuple = serializer.serialize_tuple_struct(SPLICED, 0)?;
+    for piece in pieces {
+        tuple.serialize_field(&Bytes(piece.as_ref()))?;
+    }
+    tuple.end()
+}
+
+/// The text of a value that stands within so many lists and objects.
+pub fn text_at(depth: usize, value: &(impl Serialize + ?Sized)) -> Vec<u8> {
+    add_text(Vec::new(), depth, value).expect("memory takes any text, and rows have texts for keys")
+}
+
+/// A new line within so many lists and objects.
+pub fn line_at(depth: usize) -> Vec<u8> {
+    let mut line = vec![b' '; 1 + 2 * depth];
+    line[0] = b'\n';
+    line
+}
+
+fn add_text(buffer: Vec<u8>, depth: usize, value: &(impl Serialize + ?Sized)) -> io::Result<Vec<u8>> {
+    let mut writer = Writer { out: &mut io::sink(), buffer, held: usize::MAX, depth, verbatim: false };
+    value.serialize(&mut writer).map_err(|failed| failed.0)?;
+    Ok(writer.buffer)
+}
+
+/// A value that was written before, by [`Rendered::element`]. Only for [`write()`].
+#[derive(Debug, Default)]
+pub struct Rendered(Vec<u8>);
+
 impl Rendered {
     /// Writes an element of a list that stands in the outermost object; what was written before makes room.
     pub fn element(&mut self, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
         let mut buffer = std::mem::take(&mut self.0);
         buffer.clear();
-        let mut writer = Writer { out: &mut io::sink(), buffer, held: usize::MAX, depth: 2, verbatim: false };
-        value.serialize(&mut writer).map_err(|failed| failed.0)?;
-        self.0 = writer.buffer;
+        self.0 = add_text(buffer, 2, value)?;
         Ok(())
     }
 }
 
 impl Serialize for Rendered {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct(RENDERED, &Bytes(&self.0))
+        splice(serializer, [&self.0])
     }
 }
 
@@ -121,6 +150,17 @@ impl Writer<'_> {
         Ok(())
     }
 
+    fn add_verbatim(&mut self, text: &[u8]) -> Result<(), Failed> {
+        if text.len() > self.held.saturating_sub(self.buffer.len()) {
+            self.drain().map_err(Failed)?;
+        }
+        if text.len() > self.held {
+            return self.out.write_all(text).map_err(Failed);
+        }
+        self.buffer.extend_from_slice(text);
+        Ok(())
+    }
+
     fn text(&mut self, text: &str) -> Result<(), Failed> {
         if is_plain(text.as_bytes()) {
             self.buffer.push(b'"');
@@ -165,19 +205,28 @@ struct Compound<'c, 'w> {
     writer: &'c mut Writer<'w>,
     empty: bool,
     bracket: u8,
+    form: Form,
+}
+
+/// What a compound is besides its elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
     /// Within the object that names a variant.
-    variant: bool,
+    OfVariant,
+    /// Pieces of a text, with nothing around them and between them.
+    Spliced,
 }
 
 impl<'c, 'w> Compound<'c, 'w> {
     fn new(writer: &'c mut Writer<'w>, brackets: [u8; 2]) -> Self {
         writer.open(brackets[0]);
-        Compound { writer, empty: true, bracket: brackets[1], variant: false }
+        Compound { writer, empty: true, bracket: brackets[1], form: Form::Plain }
     }
 
     fn of_variant(writer: &'c mut Writer<'w>, variant: &str, brackets: [u8; 2]) -> Result<Self, Failed> {
         writer.open_variant(variant)?;
-        Ok(Compound { variant: true, ..Compound::new(writer, brackets) })
+        Ok(Compound { form: Form::OfVariant, ..Compound::new(writer, brackets) })
     }
 
     fn next(&mut self) -> Result<(), Failed> {
@@ -189,7 +238,10 @@ impl<'c, 'w> Compound<'c, 'w> {
     }
 
     fn element(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Failed> {
-        self.next()?;
+        match self.form {
+            Form::Plain | Form::OfVariant => self.next()?,
+            Form::Spliced => self.writer.verbatim = true,
+        }
         value.serialize(&mut *self.writer)
     }
 
@@ -204,8 +256,14 @@ impl<'c, 'w> Compound<'c, 'w> {
     }
 
     fn finish(self) -> Result<(), Failed> {
-        self.writer.close(self.bracket, self.empty)?;
-        if self.variant { self.writer.close(b'}', false) } else { Ok(()) }
+        match self.form {
+            Form::Plain => self.writer.close(self.bracket, self.empty),
+            Form::OfVariant => {
+                self.writer.close(self.bracket, self.empty)?;
+                self.writer.close(b'}', false)
+            }
+            Form::Spliced => Ok(()),
+        }
     }
 }
 
@@ -253,8 +311,7 @@ impl<'c, 'w> ser::Serializer for &'c mut Writer<'w> {
 
     fn serialize_bytes(self, value: &[u8]) -> Result<(), Failed> {
         if std::mem::take(&mut self.verbatim) {
-            self.drain().map_err(Failed)?;
-            return self.out.write_all(value).map_err(Failed);
+            return self.add_verbatim(value);
         }
         self.collect_seq(value)
     }
@@ -280,8 +337,7 @@ impl<'c, 'w> ser::Serializer for &'c mut Writer<'w> {
         self.text(variant)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<(), Failed> {
-        self.verbatim = name == RENDERED;
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _name: &'static str, value: &T) -> Result<(), Failed> {
         value.serialize(self)
     }
 
@@ -305,7 +361,10 @@ impl<'c, 'w> ser::Serializer for &'c mut Writer<'w> {
         Ok(Compound::new(self, LIST))
     }
 
-    fn serialize_tuple_struct(self, _name: &'static str, _len: usize) -> Result<Compound<'c, 'w>, Failed> {
+    fn serialize_tuple_struct(self, name: &'static str, _len: usize) -> Result<Compound<'c, 'w>, Failed> {
+        if name == SPLICED {
+            return Ok(Compound { writer: self, empty: true, bracket: LIST[1], form: Form::Spliced });
+        }
         Ok(Compound::new(self, LIST))
     }
 
@@ -486,6 +545,24 @@ mod tests {
         write(&lists(&rendered), &mut text).unwrap();
         let otherwise = BTreeMap::from([("first", vec![report(), report()]), ("last", vec![])]);
         assert_eq!(String::from_utf8(text).unwrap(), usual(&otherwise));
+    }
+
+    #[test]
+    fn a_text_in_pieces_is_written_as_the_value_is() {
+        struct Pieces(Vec<u8>);
+        impl Serialize for Pieces {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let (head, rest) = self.0.split_at(self.0.len() / 3);
+                splice(serializer, [head, b"", rest])
+            }
+        }
+        let many: Vec<Report> = (0..200).map(|_| report()).collect();
+        let (pieces, long) = (Pieces(text_at(2, &report())), Pieces(text_at(1, &many)));
+        assert!(long.0.len() > 2 * BUFFER);
+        let mut text = Vec::new();
+        write(&(&long, [&pieces, &pieces], 1, &long), &mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), usual(&(&many, [report(), report()], 1, &many)));
+        assert_eq!(line_at(2), b"\n    ");
     }
 
     #[test]

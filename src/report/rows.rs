@@ -1,7 +1,5 @@
 //! Rows of a report that are made while they are written: a report about thousands of nodes holds none of them.
 
-use crate::model::cluster::Cluster;
-use crate::model::id::PodId;
 use crate::model::time::Time;
 use serde::ser::{Serialize, Serializer};
 use std::fmt;
@@ -85,26 +83,6 @@ impl<'a, Row: Serialize + 'a> Serialize for Named<'a, Row> {
 impl<'a, Row: 'a> fmt::Debug for Named<'a, Row> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-/// `namespace/name` of pods.
-#[derive(Clone, Copy, Debug)]
-pub struct Keys<'a> {
-    /// Where they are.
-    pub cluster: &'a Cluster,
-    /// The pods.
-    pub pods: &'a [PodId],
-    /// Whether the report names most pods of the cluster, so that all their keys are worth making.
-    pub most: bool,
-}
-
-impl Serialize for Keys<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.most {
-            true => serializer.collect_seq(self.pods.iter().map(|it| self.cluster.pod_key_text(*it))),
-            false => serializer.collect_seq(self.pods.iter().map(|it| self.cluster.pod_key(*it))),
-        }
     }
 }
 

@@ -1,30 +1,28 @@
 //! Outcomes with names in place of ids: the rows of the report for programs, and what the tables share with them.
 
 use super::amount::{arithmetic, of_resource};
+use super::candidates::{Candidates, criterion_name};
 use super::holes;
 use super::json::{
-    Action, CandidateRow, CertaintyRow, CoverageRow, CriterionName, Decision, GapRow, Level, NominatedRow,
-    PdbChargeRow, PdbViolationRow, PodOutcome, PodReport, PossibleRow, SharedStatus, State, Status, VictimRow,
+    Action, CertaintyRow, CoverageRow, Decision, GapRow, Level, NominatedRow, PdbChargeRow, PdbViolationRow,
+    PodOutcome, PodReport, PossibleRow, SharedStatus, State, VictimRow,
 };
-use super::rows::{Keys, Named, OwnerText, Rows, TimeText};
+use super::rows::{Named, OwnerText, Rows, TimeText};
+use super::said::Said;
+use super::written::Written;
 use crate::engine::framework::{Gap, GapEffect, NodeStatus, PodCycle, Verdict};
 use crate::engine::outcome::{
-    Candidate, Cause, Certainty, Choice, Criterion, Disposition, DryRunFailure, Eligibility, Outcome, PdbCharge,
-    Preemption, Victim,
+    Candidate, Cause, Certainty, Choice, Disposition, Eligibility, Outcome, PdbCharge, Preemption,
 };
 use crate::explain::effects::{self, Effect};
 use crate::explain::node_story::{self, NodeStory};
 use crate::explain::numbers::Shortfall;
-use crate::kube::behavior::NoVictimsText;
 use crate::model::cluster::{Cluster, Coverage, CoverageState};
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::time::Time;
-use crate::wording::{self, StatusWords, Words};
-use std::borrow::Cow;
-use std::cell::RefCell;
+use crate::wording::{self, Words};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::rc::Rc;
 use std::time::SystemTime;
 
 /// One pod's outcome with everything that gives its ids names.
@@ -169,19 +167,28 @@ impl<'a> View<'a> {
 
     /// The full report.
     pub fn report(&self) -> PodReport<'a> {
+        self.report_in(None)
+    }
+
+    /// The same for [`pretty`](super::pretty), faster where other reports named the same pods.
+    pub fn report_with(&self, written: &'a Written) -> PodReport<'a> {
+        self.report_in(Some(written))
+    }
+
+    fn report_in(&self, written: Option<&'a Written>) -> PodReport<'a> {
         let mut report = self.head();
         let words = self.words();
         report.message = words.message();
         report.post_filter_message = words.post_filter_message();
-        report.nodes = self.nodes();
+        report.nodes = self.nodes(written.is_some());
         if let Some(preemption) = self.preemption() {
             report.eligible = Some(preemption.eligibility == Eligibility::Eligible);
             report.ineligible_reason = words.ineligible_reason().map(str::to_owned);
             report.potential_nodes = preemption.potential.iter().map(|it| self.node_name(*it)).collect();
-            let rows = Candidates { view: *self, most: self.names_most(preemption), said: Rc::default() };
+            let rows = Candidates::new(*self, written);
             report.candidates = rows.clone().all(preemption);
-            report.candidate_variants = Rows::of(&preemption.variants, move |_, it| rows.row(it, None));
-            report.dry_run = self.dry_run(preemption);
+            report.candidate_variants = rows.variants(preemption);
+            report.dry_run = self.dry_run(preemption, written.is_some());
         }
         report.actions = self.actions();
         if let Some((choice, candidate)) = self.chosen() {
@@ -216,14 +223,14 @@ impl<'a> View<'a> {
         }
     }
 
-    fn nodes(&self) -> Named<'a, SharedStatus> {
+    fn nodes(&self, written: bool) -> Named<'a, SharedStatus> {
         let ran = self.outcome.nodes.iter().any(Option::is_some) || !self.outcome.narrowed_by.is_empty();
         if !ran || self.cluster().nodes.is_empty() {
             return Named::none();
         }
         let view = *self;
         Named(Rows::made(move || {
-            let mut said = Said::default();
+            let mut said = Said::new(written);
             let order = view.by_name(view.cluster().node_range().collect());
             Box::new(order.into_iter().map(move |it| (view.node_name(it), said.of_node(&view, it))))
         }))
@@ -237,14 +244,14 @@ impl<'a> View<'a> {
         nodes
     }
 
-    fn dry_run(&self, preemption: &'a Preemption) -> Named<'a, SharedStatus> {
+    fn dry_run(&self, preemption: &'a Preemption, written: bool) -> Named<'a, SharedStatus> {
         let failures = &preemption.failures;
         if failures.is_empty() {
             return Named::none();
         }
         let view = *self;
         Named(Rows::made(move || {
-            let mut said = Said::default();
+            let mut said = Said::new(written);
             let mut order: Vec<usize> = (0..failures.len()).collect();
             order.sort_by_key(|at| view.node_name(failures[*at].0));
             Box::new(order.into_iter().map(move |at| {
@@ -252,11 +259,6 @@ impl<'a> View<'a> {
                 (view.node_name(*node), said.of_dry_run(&view, failure, *node))
             }))
         }))
-    }
-
-    /// Whether the report names so many of the cluster's pods that all their keys are worth making.
-    fn names_most(&self, preemption: &Preemption) -> bool {
-        preemption.candidates.len() > self.cluster().nodes.len() / 8
     }
 
     fn nominated(&self, choice: &'a Choice) -> NominatedRow<'a> {
@@ -275,7 +277,7 @@ impl<'a> View<'a> {
     }
 
     fn victims(&self, candidate: &Candidate) -> Vec<VictimRow<'a>> {
-        Candidates { view: *self, most: false, said: Rc::default() }.victims(candidate)
+        Candidates::new(*self, None).victims(candidate)
     }
 
     /// `Kind/name` of a pod's controller.
@@ -283,7 +285,7 @@ impl<'a> View<'a> {
         self.owner_text(pod).map(|it| it.to_string())
     }
 
-    fn owner_text(&self, pod: PodId) -> Option<OwnerText<'a>> {
+    pub(super) fn owner_text(&self, pod: PodId) -> Option<OwnerText<'a>> {
         let owner = self.cluster().pod(pod).owner?;
         Some(OwnerText { kind: self.cluster().text(owner.kind), name: self.cluster().text(owner.name) })
     }
@@ -344,132 +346,6 @@ impl<'a> View<'a> {
             object: gap.object.map(|it| self.cluster().text(it).to_owned()),
             effect: gap_text(gap.effect).to_owned(),
         }
-    }
-}
-
-/// Makes the rows of candidates.
-#[derive(Clone)]
-struct Candidates<'a> {
-    view: View<'a>,
-    /// Whether most pods of the cluster are named.
-    most: bool,
-    said: Rc<RefCell<Said>>,
-}
-
-impl<'a> Candidates<'a> {
-    fn all(self, preemption: &'a Preemption) -> Rows<'a, CandidateRow<'a>> {
-        let lost_on = |at: usize| preemption.choice.as_ref().and_then(|it| it.lost_on.get(at).copied().flatten());
-        Rows::of(&preemption.candidates, move |at, it| self.row(it, lost_on(at)))
-    }
-
-    fn row(&self, it: &'a Candidate, lost_on: Option<Criterion>) -> CandidateRow<'a> {
-        CandidateRow {
-            node: self.view.node_name(it.node),
-            pdb_violations: it.pdb_violations,
-            highest_victim_priority: it.score.highest_priority,
-            priority_sum: it.score.priority_sum,
-            earliest_start_time: it.score.earliest_start.map(TimeText),
-            victims: self.victims(it),
-            reprieved: Keys { cluster: self.view.cluster(), pods: &it.reprieved, most: self.most },
-            lost_on: lost_on.map(criterion_name),
-        }
-    }
-
-    fn victims(&self, candidate: &Candidate) -> Vec<VictimRow<'a>> {
-        candidate.victims.iter().map(|it| self.victim(candidate.node, it)).collect()
-    }
-
-    fn victim(&self, node: NodeId, victim: &Victim) -> VictimRow<'a> {
-        let view = &self.view;
-        let (first, group) = victim.pods.split_first().expect("a victim has at least one pod");
-        let pod = view.cluster().pod(*first);
-        let reasons = |it| self.said.borrow_mut().reasons(view, it, node);
-        VictimRow {
-            pod: self.pod_key(*first),
-            priority: pod.priority(),
-            start_time: pod.started.map(TimeText),
-            owner: view.owner_text(*first),
-            pdbs: victim.pdbs.iter().map(|it| view.charge(it)).collect(),
-            kept_out_by: victim.kept_out_by.as_ref().map(reasons),
-            terminating: pod.deleted.is_some(),
-            equals: view.pod_keys(&victim.equals),
-            group: view.pod_keys(group),
-        }
-    }
-
-    fn pod_key(&self, pod: PodId) -> Cow<'a, str> {
-        match self.most {
-            true => Cow::Borrowed(self.view.cluster().pod_key_text(pod)),
-            false => Cow::Owned(self.view.cluster().pod_key(pod)),
-        }
-    }
-}
-
-/// Statuses that were put into words before: thousands of nodes say the same few things.
-#[derive(Default)]
-struct Said {
-    rows: Vec<(NodeStatus, SharedStatus)>,
-    reasons: Vec<(NodeStatus, Rc<str>)>,
-}
-
-impl Said {
-    /// How many are looked through before the words are made anew.
-    const MOST: usize = 16;
-
-    fn of_node(&mut self, view: &View<'_>, node: NodeId) -> SharedStatus {
-        match view.outcome.nodes.get(node.index()) {
-            Some(Some(status)) => self.row(view, status, node),
-            Some(None) | None => SharedStatus(Rc::new(status_row(view.words().node(node)))),
-        }
-    }
-
-    fn of_dry_run(&mut self, view: &View<'_>, failure: &DryRunFailure, node: NodeId) -> SharedStatus {
-        let untold = view.cycle.snapshot.behavior.texts.no_victims == NoVictimsText::Untold;
-        match failure {
-            DryRunFailure::Rejected(status) if !untold => self.row(view, status, node),
-            _ => SharedStatus(Rc::new(status_row(view.words().dry_run(failure, node)))),
-        }
-    }
-
-    fn row(&mut self, view: &View<'_>, status: &NodeStatus, node: NodeId) -> SharedStatus {
-        let make = || SharedStatus(Rc::new(status_row(view.words().status(status, node))));
-        Self::find(&mut self.rows, status, make)
-    }
-
-    fn reasons(&mut self, view: &View<'_>, status: &NodeStatus, node: NodeId) -> Rc<str> {
-        let make = || view.words().status(status, node).reasons.join(", ").into();
-        Self::find(&mut self.reasons, status, make)
-    }
-
-    fn find<Words: Clone>(
-        known: &mut Vec<(NodeStatus, Words)>,
-        status: &NodeStatus,
-        make: impl Fn() -> Words,
-    ) -> Words {
-        if let Some((_, words)) = known.iter().find(|it| it.0 == *status) {
-            return words.clone();
-        }
-        let words = make();
-        if known.len() < Self::MOST && !wording::names_its_node(status) {
-            known.push((status.clone(), words.clone()));
-        }
-        words
-    }
-}
-
-/// A status for programs.
-pub fn status_row(words: StatusWords) -> Status {
-    let plugin = Some(words.plugin).filter(|it| !it.is_empty());
-    Status { code: words.code, plugin, plugin_one_of: words.one_of, reasons: words.reasons }
-}
-
-fn criterion_name(criterion: Criterion) -> CriterionName {
-    match criterion {
-        Criterion::PdbViolations => CriterionName::PdbViolations,
-        Criterion::HighestPriority => CriterionName::HighestPriority,
-        Criterion::PrioritySum => CriterionName::PrioritySum,
-        Criterion::VictimCount => CriterionName::VictimCount,
-        Criterion::LatestStart => CriterionName::LatestStart,
     }
 }
 
