@@ -39,6 +39,16 @@ impl Seat {
         let more = ask.ephemeral_storage != 0 || !ask.scalars.is_empty() || snapshot.ports(pod).next().is_some();
         Seat { pod, position, milli_cpu: ask.milli_cpu, memory: ask.memory, more }
     }
+
+    /// Adds what the pod asks for.
+    pub(crate) fn add_to(&self, snapshot: &Snapshot, sum: &mut Resources) {
+        if self.more {
+            sum.add(snapshot.footprint(self.pod));
+            return;
+        }
+        sum.milli_cpu = sum.milli_cpu.wrapping_add(self.milli_cpu);
+        sum.memory = sum.memory.wrapping_add(self.memory);
+    }
 }
 
 /// Room for the edits of a view, which one view leaves to the next.

@@ -73,7 +73,7 @@ impl<'r> DryRuns<'r> {
         let mut victims = self.lineup(node).victims.clone();
         reorder(&mut victims);
         let snapshot = self.cycle.snapshot;
-        let lineup = Lineup::of(snapshot, victims, lineup::budgets(snapshot), self.rank);
+        let lineup = Lineup::of(snapshot, lineup::members(snapshot, node), victims, self.rank);
         self.one_with(&mut Scratch::default(), node, &lineup)
     }
 
@@ -89,7 +89,7 @@ impl<'r> DryRuns<'r> {
             return lineup;
         }
         let snapshot = self.cycle.snapshot;
-        Cow::Owned(Lineup::of(snapshot, lineup.victims.clone(), lineup::budgets(snapshot), self.rank))
+        Cow::Owned(Lineup::of(snapshot, lineup::members(snapshot, node), lineup.victims.clone(), self.rank))
     }
 
     fn one_with(&self, scratch: &mut Scratch, node: NodeId, lineup: &Lineup) -> Tried {

@@ -5,7 +5,7 @@ use super::super::node_view::Seat;
 use super::super::snapshot::Snapshot;
 use super::importance::{self, Importance};
 use super::pdb::{Budgets, Charges, Rank};
-use crate::model::id::{NodeId, PdbId};
+use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::resources::Resources;
 use crate::model::time::Time;
 use std::borrow::Cow;
@@ -43,28 +43,42 @@ pub(crate) struct Turn {
 }
 
 impl Lineup {
-    /// The lineup of victims that are sorted already.
-    pub(crate) fn of(snapshot: &Snapshot, victims: Box<[Importance]>, budgets: &Budgets, rank: &Rank) -> Self {
+    /// The lineup of victims that are sorted already, of a node with these members.
+    pub(crate) fn of(snapshot: &Snapshot, members: &[Member], victims: Box<[Importance]>, rank: &Rank) -> Self {
         let behavior = &snapshot.behavior.preemption;
+        let member = |victim: &Importance| &members[victim.position as usize];
         let mut charges = Charges::default();
-        budgets.charge(&snapshot.cluster, behavior, &victims, rank, &mut charges);
+        let mut ask = Resources::default();
+        let mut matching = Vec::new();
+        for victim in &victims {
+            let Member { seat, budgets, .. } = member(victim);
+            matching.clear();
+            matching.extend_from_slice(budgets);
+            charges.add(&snapshot.cluster, behavior, victim.pod, &mut matching, rank);
+            seat.add_to(snapshot, &mut ask);
+        }
         let turn = |at: usize| {
-            let victim = &victims[at];
             let place = u32::try_from(at).expect("fewer victims than ids");
-            Turn { seat: Seat::of(snapshot, victim.pod, victim.position), victim: place }
+            Turn { seat: member(&victims[at]).seat, victim: place }
         };
         let violating = (0..victims.len()).filter(|at| charges.violates(*at));
         let others = (0..victims.len()).filter(|at| !charges.violates(*at));
         let turns: Box<[Turn]> = violating.chain(others).map(turn).collect();
-        let mut ask = Resources::default();
-        for victim in &victims {
-            ask.add(snapshot.footprint(victim.pod));
-        }
         let count = (0..victims.len()).filter(|at| charges.violates(*at)).count();
         let mixed = count > 0 && count < victims.len();
         let has_equals = victims.windows(2).any(|pair| pair[0].equals(&pair[1]));
         Lineup { victims, turns, ask, charges, mixed, has_equals }
     }
+}
+
+/// A pod of a node, with what its lineups say of it: looked up once, for in a large cluster the pods of a node lie far
+/// apart.
+#[derive(Debug)]
+pub(crate) struct Member {
+    importance: Importance,
+    seat: Seat,
+    /// The budgets that match it, in canonical order.
+    budgets: Box<[PdbId]>,
 }
 
 /// The lineups of a snapshot, as far as anybody asked for them.
@@ -82,6 +96,8 @@ struct Reaches {
     priorities: Box<[i32]>,
     /// The lineup of the pods up to each priority.
     lineups: Box<[OnceLock<Lineup>]>,
+    /// The node's pods, in its order.
+    members: Box<[Member]>,
 }
 
 impl Lineups {
@@ -93,14 +109,26 @@ impl Lineups {
 
     fn reaches(&self, snapshot: &Snapshot, node: NodeId) -> &Reaches {
         self.nodes[node.index()].get_or_init(|| {
-            let pods = &snapshot.info(node).pods;
-            let mut priorities: Vec<i32> = pods.iter().map(|pod| snapshot.cluster.pod(*pod).priority()).collect();
+            let members = all_members(snapshot, node);
+            let mut priorities: Vec<i32> = members.iter().map(|it| it.importance.priority).collect();
             priorities.sort_unstable();
             priorities.dedup();
             let lineups = priorities.iter().map(|_| OnceLock::new()).collect();
-            Reaches { priorities: priorities.into(), lineups }
+            Reaches { priorities: priorities.into(), lineups, members }
         })
     }
+}
+
+fn all_members(snapshot: &Snapshot, node: NodeId) -> Box<[Member]> {
+    let budgets = budgets(snapshot);
+    let mut matching = Vec::new();
+    let pods = snapshot.info(node).pods.iter().enumerate();
+    let member = |(position, id): (usize, &PodId)| {
+        let importance = Importance::of(*id, snapshot.cluster.pod(*id), position);
+        budgets.of(&snapshot.cluster, *id, &mut matching);
+        Member { importance, seat: Seat::of(snapshot, *id, importance.position), budgets: matching.as_slice().into() }
+    };
+    pods.map(member).collect()
 }
 
 /// Clusters change with a copy of the snapshot: the copy works out its own.
@@ -121,6 +149,11 @@ pub(crate) fn budgets(snapshot: &Snapshot) -> &Budgets {
     snapshot.lineups.budgets.get_or_init(make)
 }
 
+/// The pods of a node, in its order.
+pub(crate) fn members(snapshot: &Snapshot, node: NodeId) -> &[Member] {
+    &snapshot.lineups.reaches(snapshot, node).members
+}
+
 /// The pods of a node below a priority, with the budgets in canonical order.
 pub(crate) fn below(snapshot: &Snapshot, node: NodeId, priority: i32) -> Cow<'_, Lineup> {
     static NOBODY: OnceLock<Lineup> = OnceLock::new();
@@ -133,8 +166,7 @@ pub(crate) fn below(snapshot: &Snapshot, node: NodeId, priority: i32) -> Cow<'_,
     if let Some(lineup) = kept.get() {
         return Cow::Borrowed(lineup);
     }
-    let make = || Lineup::of(snapshot, sorted_below(snapshot, node, priority).into(), budgets(snapshot), &[]);
-    let lineup = make();
+    let lineup = Lineup::of(snapshot, &reaches.members, sorted_below(snapshot, &reaches.members, priority), &[]);
     if lineups.kept.fetch_add(lineup.victims.len(), Ordering::Relaxed) > MOST_KEPT {
         return Cow::Owned(lineup);
     }
@@ -148,9 +180,10 @@ pub(crate) fn unsorted_below(snapshot: &Snapshot, node: NodeId, priority: i32) -
     lower.filter(|it| it.priority < priority).collect()
 }
 
-/// The pods of a node that have a lower priority, most important first.
-fn sorted_below(snapshot: &Snapshot, node: NodeId, priority: i32) -> Vec<Importance> {
-    let mut victims = unsorted_below(snapshot, node, priority);
+/// Those of a node's pods that have a lower priority, most important first.
+fn sorted_below(snapshot: &Snapshot, members: &[Member], priority: i32) -> Box<[Importance]> {
+    let lower = members.iter().map(|it| it.importance).filter(|it| it.priority < priority);
+    let mut victims: Box<[Importance]> = lower.collect();
     importance::sort(&mut victims, &snapshot.behavior.preemption, now(snapshot));
     victims
 }

@@ -88,11 +88,7 @@ impl Budgets {
         let mut matching = Vec::new();
         for victim in victims {
             self.of(cluster, victim.pod, &mut matching);
-            if !rank.is_empty() {
-                matching.sort_unstable_by_key(|pdb| rank[pdb.index()]);
-            }
-            let violates = !matching.is_empty() && charges.charge(cluster, behavior, victim.pod, &matching);
-            charges.close(violates);
+            charges.add(cluster, behavior, victim.pod, &mut matching, rank);
         }
     }
 }
@@ -123,6 +119,22 @@ impl Charges {
 
     fn push(&mut self, charge: PdbCharge) {
         self.list.push(charge);
+    }
+
+    /// Charges the next victim to the budgets that match it, which are in the canonical order.
+    pub(crate) fn add(
+        &mut self,
+        cluster: &Cluster,
+        behavior: &PreemptionBehavior,
+        pod: PodId,
+        matching: &mut [PdbId],
+        rank: &Rank,
+    ) {
+        if !rank.is_empty() {
+            matching.sort_unstable_by_key(|pdb| rank[pdb.index()]);
+        }
+        let violates = !matching.is_empty() && self.charge(cluster, behavior, pod, matching);
+        self.ends.push((self.list.len(), violates));
     }
 
     /// Charges one victim; tells whether it violates a budget.
@@ -161,10 +173,6 @@ impl Charges {
             self.push(PdbCharge { pdb, allowed: budget.disruptions_allowed, violated, already_disrupted: listed });
         }
         violates
-    }
-
-    fn close(&mut self, violates: bool) {
-        self.ends.push((self.list.len(), violates));
     }
 
     /// Whether several budgets match one victim.
