@@ -322,14 +322,16 @@ pub(crate) fn none_pending(cluster: &Cluster, namespace: Option<&str>) -> String
     }
 }
 
-fn report<'r>(desk: &'r Desk<'_>, node: Option<NodeId>, answer: &'r Answer<'_>) -> PodReport<'r> {
+/// The report of a pod; of `several`, it copies what another one says alike.
+fn report<'r>(desk: &'r Desk<'_>, node: Option<NodeId>, answer: &'r Answer<'_>, several: bool) -> PodReport<'r> {
     match desk.view_of(answer) {
         Some(view) => {
+            let report = if several { view.report_with(desk.written()) } else { view.report() };
             let node_steps = node.filter(|_| view.preemption().is_some());
             PodReport {
                 other_patch: answer.other_patch().cloned(),
                 node_steps: node_steps.map(|node| node_story::row(&view, node)),
-                ..view.report_with(desk.written())
+                ..report
             }
         }
         None => {
@@ -351,16 +353,18 @@ impl Serialize for Streamed<'_, '_> {
         let mut list = serializer.serialize_seq(Some(self.targets.len()))?;
         let (desk, node) = (&self.run.desk, self.run.node);
         // Several threads write reports side by side; a single one writes them where they belong.
-        let spread = self.run.pool.install_or_here(rayon::current_num_threads) > 1 && self.targets.len() > 1;
+        let several = self.targets.len() > 1;
+        let spread = several && self.run.pool.install_or_here(rayon::current_num_threads) > 1;
         let mut rendered: Vec<Rendered> = Vec::new();
         for batch in self.targets.chunks(self.run.batch()) {
             let answers = self.run.answers(batch);
             if !spread {
-                answers.iter().try_for_each(|it| list.serialize_element(&report(desk, node, it)))?;
+                answers.iter().try_for_each(|it| list.serialize_element(&report(desk, node, it, several)))?;
                 continue;
             }
             rendered.resize_with(answers.len(), Rendered::default);
-            let render = |(into, answer): (&mut Rendered, &Answer<'_>)| into.element(&report(desk, node, answer));
+            let render =
+                |(into, answer): (&mut Rendered, &Answer<'_>)| into.element(&report(desk, node, answer, several));
             let made: io::Result<()> =
                 self.run.pool.install_or_here(|| rendered.par_iter_mut().zip(&answers).try_for_each(render));
             made.map_err(S::Error::custom)?;
