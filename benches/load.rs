@@ -47,16 +47,13 @@ fn main() {
     let after = page_faults();
     let (mut skims, mut loads, mut explains, mut objects) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for _ in 0..3 {
-        touch(&files);
-        skims.push(time(|| skim(&files)));
-        touch(&files);
-        loads.push(time(|| {
+        skims.push(time(&files, || skim(&files)));
+        loads.push(time(&files, || {
             let loaded = load::load(&files);
             objects = loaded.cluster.nodes.len() + loaded.cluster.pods.len();
             loaded
         }));
-        touch(&files);
-        explains.push(time(|| explain_one(&files)));
+        explains.push(time(&files, || explain_one(&files)));
     }
     let (skim, load, explain) = (best(&skims), best(&loads), best(&explains));
     println!("skim, one core: {:.3} s wall, {:.3} s cpu", skim.0.as_secs_f64(), skim.1.as_secs_f64());
@@ -69,11 +66,7 @@ fn main() {
     println!("explain one pod: {:.3} s wall, {:.3} s cpu", explain.0.as_secs_f64(), explain.1.as_secs_f64());
     println!("ratio:          {:.2} wall, {:.2} cpu", ratio(explain.0, skim.0), ratio(explain.1, skim.1));
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().map(|pool| {
-        let run = |_| {
-            touch(&files);
-            time(|| pool.install(|| load::load(&files)))
-        };
-        let runs: Vec<_> = (0..3).map(run).collect();
+        let runs: Vec<_> = (0..3).map(|_| time(&files, || pool.install(|| load::load(&files)))).collect();
         best(&runs)
     });
     if let Ok(alone) = alone {
@@ -81,8 +74,8 @@ fn main() {
         println!("one thread:     {:.3} s wall, {:.2} of {threads}", alone.0.as_secs_f64(), ratio(alone.0, load.0));
     }
     if let Some(half) = half(&files) {
-        let skims: Vec<_> = (0..3).map(|_| time(|| self::skim(&half))).collect();
-        let loads: Vec<_> = (0..3).map(|_| time(|| load::load(&half))).collect();
+        let skims: Vec<_> = (0..3).map(|_| time(&half, || self::skim(&half))).collect();
+        let loads: Vec<_> = (0..3).map(|_| time(&half, || load::load(&half))).collect();
         let (skim_of_half, load_of_half) = (best(&skims), best(&loads));
         println!(
             "half of it:     {:.3} s wall, {:.2} of the whole; skim {:.2} of the whole",
@@ -136,7 +129,8 @@ fn best(times: &[(Duration, Duration)]) -> (Duration, Duration) {
 }
 
 /// Wall time and the process's time on all cores. What the work leaves is dropped later: the program leaves it to the system.
-fn time<T>(work: impl FnOnce() -> T) -> (Duration, Duration) {
+fn time<T>(files: &FileTable, work: impl FnOnce() -> T) -> (Duration, Duration) {
+    touch(files);
     let (begin, cpu) = (Instant::now(), cpu_time());
     let left = work();
     let spent = (begin.elapsed(), cpu_time().saturating_sub(cpu));

@@ -14,7 +14,6 @@ use crate::model::id::PodId;
 use crate::model::resources::ResourceName;
 use crate::report::json::OtherPatch;
 use crate::report::view::View;
-use crate::report::written::Written;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -28,8 +27,6 @@ pub(crate) struct Desk<'a> {
     oldest: Option<Box<Desk<'a>>>,
     /// What came of pods of late, the latest last: replicas stand next to each other in a list of pods.
     lately: Mutex<VecDeque<Arc<Decided>>>,
-    /// What the reports of several pods say alike.
-    written: Written,
 }
 
 /// Where the decision about a pod is.
@@ -76,18 +73,12 @@ impl<'a> Desk<'a> {
             snapshot: Snapshot::new(Arc::clone(cluster), Arc::clone(&scheduler.behavior)),
             oldest: scheduler.oldest.as_deref().map(|it| Box::new(Desk::new(cluster, it))),
             lately: Mutex::default(),
-            written: Written::new(cluster),
         }
     }
 
     /// The cluster.
     pub(crate) fn cluster(&self) -> &Cluster {
         &self.snapshot.cluster
-    }
-
-    /// What the reports of several pods say alike.
-    pub(crate) fn written(&self) -> &Written {
-        &self.written
     }
 
     /// Answers for pods, all at once; of pods that are alike, one is tried.

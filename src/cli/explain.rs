@@ -24,6 +24,7 @@ use crate::report::page::{Ink, Page, TableRow};
 use crate::report::pretty::Rendered;
 use crate::report::story::{self, Detail};
 use crate::report::view::{self, View};
+use crate::report::written::Written;
 use crate::report::{node_story, pretty, problems, summary};
 use crate::source::meter::Meter;
 use rayon::prelude::*;
@@ -322,11 +323,16 @@ pub(crate) fn none_pending(cluster: &Cluster, namespace: Option<&str>) -> String
     }
 }
 
-/// The report of a pod; of `several`, it copies what another one says alike.
-fn report<'r>(desk: &'r Desk<'_>, node: Option<NodeId>, answer: &'r Answer<'_>, several: bool) -> PodReport<'r> {
+/// The report of a pod; of several, it copies what another one says alike.
+fn report<'r>(
+    desk: &'r Desk<'_>,
+    node: Option<NodeId>,
+    answer: &'r Answer<'_>,
+    written: Option<&'r Written>,
+) -> PodReport<'r> {
     match desk.view_of(answer) {
         Some(view) => {
-            let report = if several { view.report_with(desk.written()) } else { view.report() };
+            let report = written.map_or_else(|| view.report(), |written| view.report_with(written));
             let node_steps = node.filter(|_| view.preemption().is_some());
             PodReport {
                 other_patch: answer.other_patch().cloned(),
@@ -354,17 +360,19 @@ impl Serialize for Streamed<'_, '_> {
         let (desk, node) = (&self.run.desk, self.run.node);
         // Several threads write reports side by side; a single one writes them where they belong.
         let several = self.targets.len() > 1;
+        let written = several.then(|| Written::new(desk.cluster()));
+        let written = written.as_ref();
         let spread = several && self.run.pool.install_or_here(rayon::current_num_threads) > 1;
         let mut rendered: Vec<Rendered> = Vec::new();
         for batch in self.targets.chunks(self.run.batch()) {
             let answers = self.run.answers(batch);
             if !spread {
-                answers.iter().try_for_each(|it| list.serialize_element(&report(desk, node, it, several)))?;
+                answers.iter().try_for_each(|it| list.serialize_element(&report(desk, node, it, written)))?;
                 continue;
             }
             rendered.resize_with(answers.len(), Rendered::default);
             let render =
-                |(into, answer): (&mut Rendered, &Answer<'_>)| into.element(&report(desk, node, answer, several));
+                |(into, answer): (&mut Rendered, &Answer<'_>)| into.element(&report(desk, node, answer, written));
             let made: io::Result<()> =
                 self.run.pool.install_or_here(|| rendered.par_iter_mut().zip(&answers).try_for_each(render));
             made.map_err(S::Error::custom)?;

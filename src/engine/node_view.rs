@@ -200,14 +200,10 @@ impl<'a> NodeView<'a> {
         let snapshot = self.snapshot;
         let edits = self.edits();
         edits.mark_present(seat.position as usize);
+        seat.add_to(snapshot, &mut edits.requested);
         if seat.more {
-            edits.requested.add(snapshot.footprint(seat.pod));
             edits.take_ports(snapshot, seat.pod);
-            return;
         }
-        let asked = &mut edits.requested;
-        asked.milli_cpu = asked.milli_cpu.wrapping_add(seat.milli_cpu);
-        asked.memory = asked.memory.wrapping_add(seat.memory);
     }
 
     /// The pod's position in the snapshot's list, which is sorted until a pod joins a node after others.

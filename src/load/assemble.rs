@@ -13,8 +13,13 @@ use crate::model::labels::LabelSets;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-/// How many pods are worth a thread's while.
+/// How many objects are worth a thread's while.
 const LEAST_SHARE: usize = 1 << 12;
+
+/// How many of so many objects each thread takes.
+pub(super) fn share(objects: usize) -> usize {
+    objects.div_ceil(rayon::current_num_threads()).max(LEAST_SHARE)
+}
 
 /// A fact in the ids of a batch, and the object's name.
 pub(super) struct Placed {
@@ -169,7 +174,7 @@ impl Objects {
 
     /// The same of the pods, which are most of the work.
     fn renumber_pods(&mut self, batch: &Batch<'_>) {
-        let share = self.cluster.pods.len().div_ceil(rayon::current_num_threads()).max(LEAST_SHARE);
+        let share = share(self.cluster.pods.len());
         let pods = self.cluster.pods.par_chunks_mut(share).zip(self.specs.par_chunks_mut(share));
         pods.for_each(|(pods, specs)| {
             let (mut batch, mut none) = (batch.clone(), Tables::default());

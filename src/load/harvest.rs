@@ -109,10 +109,10 @@ impl Batch<'_> {
     pub(super) fn extent(&self) -> Option<(FileId, Range<usize>)> {
         let offset = |document: &Document<'_>| usize::try_from(document.offset).unwrap_or(usize::MAX);
         match self {
-            Batch::Documents([first, .., last]) if first.file == last.file => {
-                Some((first.file, offset(first)..offset(last) + last.json.len()))
+            Batch::Documents(documents) => {
+                let (first, last) = (documents.first()?, documents.last()?);
+                (first.file == last.file).then(|| (first.file, offset(first)..offset(last) + last.json.len()))
             }
-            Batch::Documents(_) => None,
             Batch::Bulk(file, _, range) => Some((*file, range.clone())),
         }
     }

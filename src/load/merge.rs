@@ -1,7 +1,7 @@
 //! Facts of all batches to one cluster, in canonical order: every id depends on what the objects are, never on where they
 //! stood or which batch read them.
 
-use super::assemble::{Placed, assemble};
+use super::assemble::{Placed, assemble, share};
 use super::coverage::Ledger;
 use super::harvest::{Entry, Harvest};
 use super::object::{self, Fact};
@@ -44,9 +44,6 @@ fn begin_of(name: &str) -> [u64; 4] {
     begin.map(u64::from_be_bytes)
 }
 
-/// How many objects are put together at least by one thread.
-const LEAST_STRETCH: usize = 1 << 12;
-
 /// Merges the harvests; the ledger gets its counts. Objects are put together in stretches of this many, or of as many as
 /// there are threads.
 pub(super) fn merge(
@@ -70,7 +67,7 @@ pub(super) fn merge(
         let (kind, file) = held(&same[0]);
         ledger.count(kind, file, same.len() as u64);
     }
-    let size = stretch.unwrap_or_else(|| kept.len().div_ceil(rayon::current_num_threads()).max(LEAST_STRETCH));
+    let size = stretch.unwrap_or_else(|| share(kept.len()));
     let order: Vec<Vec<(u32, u32)>> =
         kept.chunks(size).map(|keys| keys.iter().map(|it| (it.batch, it.entry)).collect()).collect();
     let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
