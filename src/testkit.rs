@@ -127,7 +127,7 @@ impl Scene {
     fn preemption(&self, preemption: &Preemption) -> String {
         let Some(choice) = &preemption.choice else { return "no candidates".to_owned() };
         let chosen = preemption.candidates.iter().find(|it| it.node == choice.node).unwrap();
-        let victims = chosen.victims.iter().flat_map(|it| &it.pods).map(|it| self.snapshot.cluster.pod_key(*it));
+        let victims = chosen.victims.iter().map(|it| self.snapshot.cluster.pod_key(it.pod));
         let victims = victims.collect::<Vec<_>>().join(", ");
         let mut line = format!("{}: evict {victims}", self.node_name(choice.node));
         if chosen.pdb_violations != 0 {

@@ -113,7 +113,7 @@ fn every_dry_run_ends_as_the_one_that_leaves_nothing_out() {
                 };
                 // Stand-ins are looked for once the nodes are tried.
                 let mut alone = candidate.clone();
-                alone.victims.iter_mut().for_each(|it| it.equals.clear());
+                alone.victims.iter_mut().for_each(|it| it.set_equals(Vec::new()));
                 assert_eq!(again, alone, "{}", case["id"]);
                 candidates += 1;
             }

@@ -1,6 +1,6 @@
 //! The active filters of one cycle, in order. Upstream: `runtime/framework.go` RunFilterPlugins and the extensions.
 
-use super::framework::{Code, Fault, GapSet, NodeStatus, PodFilter, Rejection, Verdict};
+use super::framework::{Code, Fault, GapSet, Minds, NodeStatus, PodFilter, Rejection, Taken, Verdict};
 use super::node_view::NodeView;
 use crate::kube::behavior::FilterRun;
 use crate::kube::plugin::Plugin;
@@ -16,6 +16,8 @@ pub(crate) struct CycleFilters<'s> {
     filtering: usize,
     /// The slots that filter and mind pods, in order.
     minding: Vec<usize>,
+    /// None of these minds more than [`Taken`].
+    minds_taken_alone: bool,
     /// The slots with hooks, in the order of PreFilter.
     hooks: Vec<usize>,
     run: FilterRun,
@@ -54,6 +56,7 @@ impl<'s> CycleFilters<'s> {
             slots: Vec::new(),
             filtering: 0,
             minding: Vec::new(),
+            minds_taken_alone: true,
             hooks: Vec::new(),
             run,
             gaps_in_filter: GapSet::NONE,
@@ -74,8 +77,10 @@ impl<'s> CycleFilters<'s> {
 
     fn push_slot(&mut self, slot: Slot<'s>, filters: bool) -> usize {
         debug_assert!(!filters || self.filtering == self.slots.len(), "a filter after the hooks");
-        if filters && slot.minds_pods() {
+        let minds = slot.minds();
+        if filters && minds != Minds::Nothing {
             self.minding.push(self.slots.len());
+            self.minds_taken_alone &= minds == Minds::Taken;
         }
         self.slots.push(slot);
         self.filtering += usize::from(filters);
@@ -114,11 +119,11 @@ impl<'s> CycleFilters<'s> {
         }
         let mut status = match self.run {
             FilterRun::FirstFailure => {
-                let (verdict, reached) = self.first_failure(view);
+                let (verdict, reached) = self.first_failure(|slot| slot.filter(view));
                 let gaps = self.gaps(view, reached, phase);
                 return NodeStatus { verdict, more: Vec::new(), gaps };
             }
-            FilterRun::MergeAll => merge(self.slots[..self.filtering].iter(), view),
+            FilterRun::MergeAll => merge(self.slots[..self.filtering].iter().map(|slot| slot.filter(view))),
         };
         status.gaps = self.gaps(view, self.filtering, phase);
         status
@@ -130,14 +135,37 @@ impl<'s> CycleFilters<'s> {
         if !self.gaps_in_dry_run.is_empty() || self.hook_fault.is_some() {
             return self.judge(view, Phase::DryRun);
         }
-        let minding = || self.minding.iter().map(|at| &self.slots[*at]);
+        self.again(|slot| slot.filter(view))
+    }
+
+    fn again(&self, ask: impl Fn(&Slot<'_>) -> Verdict) -> NodeStatus {
+        let mut verdicts = self.minding.iter().map(|at| ask(&self.slots[*at]));
         match self.run {
             FilterRun::FirstFailure => {
-                let verdict = minding().map(|slot| slot.filter(view)).find(|verdict| *verdict != Verdict::Fits);
-                NodeStatus::of(verdict.unwrap_or(Verdict::Fits))
+                NodeStatus::of(verdicts.find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits))
             }
-            FilterRun::MergeAll => merge(minding(), view),
+            FilterRun::MergeAll => merge(verdicts),
         }
+    }
+
+    /// Whether [`Taken`] alone decides, of pods that take nothing more: then neither hooks nor gaps are asked for.
+    pub(crate) fn mind_taken_alone(&self) -> bool {
+        self.minds_taken_alone && self.hooks.is_empty() && self.hook_fault.is_none() && self.gaps_in_dry_run.is_empty()
+    }
+
+    /// [`CycleFilters::judge`] of a node of which so much is taken, where that alone decides.
+    pub(crate) fn judge_taken(&self, view: &NodeView<'_>, taken: &Taken) -> NodeStatus {
+        match self.run {
+            FilterRun::FirstFailure => NodeStatus::of(self.first_failure(|slot| slot.filter_taken(view, taken)).0),
+            FilterRun::MergeAll => {
+                merge(self.slots[..self.filtering].iter().map(|slot| slot.filter_taken(view, taken)))
+            }
+        }
+    }
+
+    /// [`CycleFilters::judge_again`] of a node of which so much is taken, where that alone decides.
+    pub(crate) fn judge_taken_again(&self, view: &NodeView<'_>, taken: &Taken) -> NodeStatus {
+        self.again(|slot| slot.filter_taken(view, taken))
     }
 
     /// Whether any hook is called.
@@ -147,9 +175,9 @@ impl<'s> CycleFilters<'s> {
 
     /// The first verdict that is not a fit, and how many filters were asked.
     #[inline]
-    fn first_failure(&self, view: &NodeView<'_>) -> (Verdict, usize) {
+    fn first_failure(&self, ask: impl Fn(&Slot<'_>) -> Verdict) -> (Verdict, usize) {
         for (at, slot) in self.slots[..self.filtering].iter().enumerate() {
-            let verdict = slot.filter(view);
+            let verdict = ask(slot);
             if verdict != Verdict::Fits {
                 return (verdict, at + 1);
             }
@@ -175,6 +203,7 @@ impl<'s> CycleFilters<'s> {
             slots: self.slots.iter().map(Slot::fork).collect(),
             filtering: self.filtering,
             minding: self.minding.clone(),
+            minds_taken_alone: self.minds_taken_alone,
             hooks: self.hooks.clone(),
             run: self.run,
             gaps_in_filter: self.gaps_in_filter,
@@ -209,10 +238,10 @@ impl<'s> CycleFilters<'s> {
 }
 
 /// Every filter is asked; a fault wins, and one unresolvable rejection makes the whole unresolvable.
-fn merge<'f>(slots: impl Iterator<Item = &'f Slot<'f>>, view: &NodeView<'_>) -> NodeStatus {
+fn merge(verdicts: impl Iterator<Item = Verdict>) -> NodeStatus {
     let mut merged = NodeStatus::of(Verdict::Fits);
-    for slot in slots {
-        merged.verdict = match (merged.verdict, slot.filter(view)) {
+    for verdict in verdicts {
+        merged.verdict = match (merged.verdict, verdict) {
             (before @ Verdict::Faults(_), _) | (before, Verdict::Fits) => before,
             (_, fault @ Verdict::Faults(_)) => fault,
             (Verdict::Fits, first @ Verdict::Rejects(..)) => first,
@@ -234,11 +263,11 @@ fn merge<'f>(slots: impl Iterator<Item = &'f Slot<'f>>, view: &NodeView<'_>) -> 
 }
 
 impl Slot<'_> {
-    fn minds_pods(&self) -> bool {
+    fn minds(&self) -> Minds {
         match self {
-            Slot::Own(filter) => filter.minds_pods(),
-            Slot::Shared(filter) => filter.minds_pods(),
-            Slot::Unprepared(_) => true,
+            Slot::Own(filter) => filter.minds(),
+            Slot::Shared(filter) => filter.minds(),
+            Slot::Unprepared(_) => Minds::Pods,
         }
     }
 
@@ -247,6 +276,15 @@ impl Slot<'_> {
         match self {
             Slot::Own(filter) => filter.filter(view),
             Slot::Shared(filter) => filter.filter(view),
+            Slot::Unprepared(plugin) => Verdict::Faults(Fault::StateMissing { plugin: *plugin }),
+        }
+    }
+
+    #[inline]
+    fn filter_taken(&self, view: &NodeView<'_>, taken: &Taken) -> Verdict {
+        match self {
+            Slot::Own(filter) => filter.filter_taken(view, taken),
+            Slot::Shared(filter) => filter.filter_taken(view, taken),
             Slot::Unprepared(plugin) => Verdict::Faults(Fault::StateMissing { plugin: *plugin }),
         }
     }

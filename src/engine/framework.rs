@@ -86,9 +86,17 @@ pub trait PodFilter: Send + Sync {
         GapSet::NONE
     }
 
-    /// Whether the verdict may change as pods join and leave nodes; if not, it is a matter of the node alone.
-    fn minds_pods(&self) -> bool {
-        true
+    /// What of the pods on nodes the verdict depends on.
+    fn minds(&self) -> Minds {
+        Minds::Pods
+    }
+
+    /// [`PodFilter::filter`] of the node were so much taken of it. Only called where [`PodFilter::minds`] says that this
+    /// alone decides, or nothing of the pods.
+    fn filter_taken(&self, view: &NodeView<'_>, taken: &Taken) -> Verdict {
+        let _ = taken;
+        debug_assert_eq!(self.minds(), Minds::Nothing, "a filter that minds pods looks at them");
+        self.filter(view)
     }
 
     /// Whether the hooks do anything; if not, the filter is never forked.
@@ -113,6 +121,30 @@ pub trait PodFilter: Send + Sync {
 
     /// A copy with state of its own, for one node's dry run. Only called where [`PodFilter::has_hooks`] is true.
     fn fork<'s>(&'s self) -> Box<dyn PodFilter + 's>;
+}
+
+/// What of the pods on nodes a filter's verdict depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Minds {
+    /// Nothing: the verdict is a matter of the node alone.
+    Nothing,
+    /// [`Taken`] alone, where the pods that join and leave ask for nothing else.
+    Taken,
+    /// Anything.
+    Pods,
+}
+
+/// What the pods of a node take of that of which every pod takes some. Summed as [`Resources`] are.
+///
+/// [`Resources`]: crate::model::resources::Resources
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// CPU, in thousandths.
+    pub milli_cpu: i64,
+    /// Bytes.
+    pub memory: i64,
+    /// How many pods there are.
+    pub pods: usize,
 }
 
 /// A status code that says no.

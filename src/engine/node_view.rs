@@ -1,5 +1,6 @@
 //! A node during one pass of filters: the snapshot's node, with pods put on and taken off.
 
+use super::framework::Taken;
 use super::snapshot::{NodeInfo, PortKey, Snapshot};
 use crate::model::cluster::Cluster;
 use crate::model::id::{LabelSetId, NodeId, PodId};
@@ -29,7 +30,7 @@ pub(crate) struct Seat {
     milli_cpu: i64,
     memory: i64,
     /// Whether it asks for anything else, or takes host ports.
-    more: bool,
+    pub(crate) more: bool,
 }
 
 impl Seat {
@@ -48,6 +49,16 @@ impl Seat {
         }
         sum.milli_cpu = sum.milli_cpu.wrapping_add(self.milli_cpu);
         sum.memory = sum.memory.wrapping_add(self.memory);
+    }
+
+    /// What is taken once this pod, which takes nothing more, stands beside the others.
+    #[inline]
+    pub(crate) fn beside(&self, others: &Taken) -> Taken {
+        Taken {
+            milli_cpu: others.milli_cpu.wrapping_add(self.milli_cpu),
+            memory: others.memory.wrapping_add(self.memory),
+            pods: others.pods + 1,
+        }
     }
 }
 
@@ -121,6 +132,13 @@ impl<'a> NodeView<'a> {
         self.edits
             .as_ref()
             .map_or(self.info.pods.len(), |edits| self.info.pods.len() - edits.removed_count + edits.added.len())
+    }
+
+    /// The part of what is taken that every pod takes of.
+    #[inline]
+    pub fn taken(&self) -> Taken {
+        let requested = self.requested();
+        Taken { milli_cpu: requested.milli_cpu, memory: requested.memory, pods: self.pod_count() }
     }
 
     /// The pods present: those of the snapshot in its order, then those put on.

@@ -4,7 +4,7 @@ use super::framework::{Fault, Gap, NodeStatus, Rejection};
 use crate::kube::plugin::Plugin;
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::time::Time;
-use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Everything that was decided about one pod.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,20 +179,48 @@ pub struct Score {
     pub earliest_start: Option<Time>,
 }
 
-/// A victim.
+/// A victim. There are tens of thousands of them in one outcome of a large cluster, so it is small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Victim {
-    /// The pods of the unit: one, or a whole pod group's.
-    pub pods: SmallVec<[PodId; 4]>,
-    /// Budgets that match the pod, in canonical order.
-    pub pdbs: Vec<PdbCharge>,
+    /// The pod.
+    pub pod: PodId,
     /// Whether its eviction counts as a violation.
     pub violates: bool,
-    /// What rejected the pod when this victim was put back.
-    pub kept_out_by: Option<NodeStatus>,
+    /// What rejected the preemptor when this victim was put back.
+    pub kept_out_by: Arc<NodeStatus>,
+    seldom: Option<Box<Seldom>>,
+}
+
+/// What few victims have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Seldom {
+    pdbs: Vec<PdbCharge>,
+    equals: Vec<PodId>,
+}
+
+impl Victim {
+    /// A victim without stand-ins; `pdbs` are the budgets that match it, in canonical order.
+    pub fn new(pod: PodId, pdbs: Vec<PdbCharge>, violates: bool, kept_out_by: Arc<NodeStatus>) -> Self {
+        let seldom = (!pdbs.is_empty()).then(|| Box::new(Seldom { pdbs, equals: Vec::new() }));
+        Victim { pod, violates, kept_out_by, seldom }
+    }
+
+    /// Budgets that match the pod, in canonical order.
+    pub fn pdbs(&self) -> &[PdbCharge] {
+        self.seldom.as_ref().map_or(&[], |it| &it.pdbs)
+    }
+
     /// Pods of the node, equal in importance, that may stand in its place: the order in the scheduler's memory decides.
     /// Looked for on the nodes that are most likely to be nominated.
-    pub equals: Vec<PodId>,
+    pub fn equals(&self) -> &[PodId] {
+        self.seldom.as_ref().map_or(&[], |it| &it.equals)
+    }
+
+    /// Names the pods that may stand in its place.
+    pub fn set_equals(&mut self, equals: Vec<PodId>) {
+        self.seldom.get_or_insert_default().equals = equals;
+        self.seldom.take_if(|it| **it == Seldom::default());
+    }
 }
 
 /// The dry run of one node, step by step.

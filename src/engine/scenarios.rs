@@ -184,7 +184,7 @@ fn pods_started_together_keep_the_order_of_the_node() {
     always(text, "n1: evict default/c");
     let outcome = scene(34, text).outcome();
     assert_eq!(outcome.certainty, Certainty::OneOf(vec![Cause::EqualImportance]));
-    assert_eq!(preemption(outcome).candidates[0].victims[0].equals.len(), 2, "a and b may stand in");
+    assert_eq!(preemption(outcome).candidates[0].victims[0].equals().len(), 2, "a and b may stand in");
 }
 
 #[test]

@@ -84,7 +84,7 @@ impl Snapshot {
         let nominated = super::nominated::by_node(&cluster, &behavior);
         let takes_ports = pods_with_ports(&cluster);
         let pods = PodTable::new(&cluster);
-        let lineups = Lineups::new(nodes.len());
+        let lineups = Lineups::default();
         Snapshot { cluster, behavior, nodes, order, footprints, nominated, pods, takes_ports, lineups }
     }
 

@@ -42,12 +42,8 @@ fn preempt(cycle: &PodCycle<'_>, choice: &Choice, candidate: &Candidate, effects
     let behavior = &cycle.snapshot.behavior.effects;
     let cluster = cycle.cluster();
     let let_be = behavior.terminating_victims == TerminatingVictims::LetBe;
-    let told: Vec<PodId> = candidate
-        .victims
-        .iter()
-        .flat_map(|it| it.pods.iter().copied())
-        .filter(|it| !let_be || cluster.pod(*it).deleted.is_none())
-        .collect();
+    let told: Vec<PodId> =
+        candidate.victims.iter().map(|it| it.pod).filter(|it| !let_be || cluster.pod(*it).deleted.is_none()).collect();
     let mut cleared: Vec<Effect> = choice.cleared.iter().map(|it| Effect::ClearNomination(*it)).collect();
     if let_be && choice.all_terminating {
         cleared.clear();

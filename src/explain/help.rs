@@ -150,7 +150,7 @@ fn attempt(cycle: &PodCycle<'_>, change: Change) -> Option<Would> {
     let preemption = outcome.post_filter?.preemption?;
     let choice = preemption.choice?;
     let candidate = preemption.candidates.iter().find(|it| it.node == choice.node)?;
-    let victims: Vec<PodId> = candidate.victims.iter().flat_map(|it| it.pods.iter().copied()).collect();
+    let victims: Vec<PodId> = candidate.victims.iter().map(|it| it.pod).collect();
     Some(Would::Preempt { node: choice.node, victims: victims.len(), pdb_violations: candidate.pdb_violations })
 }
 

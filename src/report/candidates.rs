@@ -60,14 +60,11 @@ impl<'a> Candidates<'a> {
 
     fn victim(&self, node: NodeId, victim: &Victim) -> VictimRow<'a> {
         let view = &self.view;
-        let (first, group) = victim.pods.split_first().expect("a victim has at least one pod");
-        let reasons = |it| self.said.borrow_mut().reasons(view, it, node);
         VictimRow {
-            pdbs: victim.pdbs.iter().map(|it| view.charge(it)).collect(),
-            kept_out_by: victim.kept_out_by.as_ref().map(reasons),
-            equals: view.pod_keys(&victim.equals),
-            group: view.pod_keys(group),
-            ..self.pod(*first)
+            pdbs: victim.pdbs().iter().map(|it| view.charge(it)).collect(),
+            kept_out_by: Some(self.said.borrow_mut().reasons(view, &victim.kept_out_by, node)),
+            equals: view.pod_keys(victim.equals()),
+            ..self.pod(victim.pod)
         }
     }
 
@@ -96,18 +93,19 @@ impl Victims<'_> {
     /// The text of a victim, in pieces, where there is one: what it says wherever it is one, its budgets, and the rest.
     fn pieces(&self, victim: &Victim) -> Option<Pieces<'_>> {
         let (written, on_node) = self.written?;
-        let ([pod], []) = (victim.pods.as_slice(), victim.equals.as_slice()) else { return None };
-        let status = victim.kept_out_by.as_ref()?;
+        if !victim.equals().is_empty() {
+            return None;
+        }
         let (rows, node) = (&self.rows, self.candidate.node);
-        let head = written.head(on_node, *pod, || rows.pod(*pod))?;
-        let budgets = match victim.pdbs.as_slice() {
+        let head = written.head(on_node, victim.pod, || rows.pod(victim.pod))?;
+        let budgets = match victim.pdbs() {
             [] => Cow::Borrowed(&b"[]"[..]),
             charges => {
                 let charges: Vec<_> = charges.iter().map(|it| rows.view.charge(it)).collect();
                 Cow::Owned(text_at(AROUND_VICTIM + 1, &charges))
             }
         };
-        let ending = rows.said.borrow_mut().ending(&rows.view, status, node, head.terminating);
+        let ending = rows.said.borrow_mut().ending(&rows.view, &victim.kept_out_by, node, head.terminating);
         Some(Pieces { head, budgets, ending })
     }
 }

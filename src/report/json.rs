@@ -429,9 +429,6 @@ pub struct VictimRow<'a> {
     /// Pods, equal in importance, that may stand in its place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub equals: Vec<String>,
-    /// Further pods of its pod group, evicted with it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub group: Vec<String>,
 }
 
 /// What a victim costs a budget.

@@ -6,7 +6,7 @@
 use super::json::{API_VERSION, Level, PodOutcome, Tool, VersionFrom};
 use super::problems;
 use super::view::{View, cause_text, gap_text};
-use crate::engine::outcome::{Certainty, Disposition, Eligibility};
+use crate::engine::outcome::{Certainty, Disposition, Eligibility, Victim};
 use crate::problem::{Problem, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -200,10 +200,10 @@ impl PodLine {
         self.nominated_node = Some(view.node_name(choice.node).to_owned());
         self.nominated_one_of = names(&mut choice.tied.iter().copied());
         self.nominated_possible = names(&mut choice.outcomes.iter().map(|it| it.node));
-        self.victims = candidate.victims.iter().flat_map(|it| view.pod_keys(&it.pods)).collect();
+        self.victims = view.victim_keys(candidate);
         self.pdb_violations = Some(candidate.pdb_violations);
         self.highest_victim_priority = Some(candidate.score.highest_priority);
-        let violated = candidate.victims.iter().flat_map(|it| &it.pdbs).filter(|it| it.violated);
+        let violated = candidate.victims.iter().flat_map(Victim::pdbs).filter(|it| it.violated);
         self.pdbs_violated = violated.map(|it| view.pdb_key(it.pdb)).collect();
         self.pdbs_violated.sort();
         self.pdbs_violated.dedup();

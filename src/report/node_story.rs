@@ -114,7 +114,7 @@ fn end(page: &mut Page, view: &View<'_>, node: NodeId, preemption: &Preemption) 
     }
     let Some(at) = preemption.candidates.iter().position(|it| it.node == node) else { return };
     let candidate = &preemption.candidates[at];
-    let victims: usize = candidate.victims.iter().map(|it| it.pods.len()).sum();
+    let victims: usize = candidate.victims.len();
     let lost = preemption.choice.as_ref().and_then(|it| it.lost_on.get(at).copied().flatten());
     let fate = match (preemption.choice.as_ref(), lost) {
         (Some(choice), None) if choice.node == node => "It is the nominated node.".to_owned(),

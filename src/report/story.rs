@@ -125,7 +125,7 @@ impl Story<'_, '_> {
             let nodes = self.shares(&choice.outcomes);
             return (Ink::Careful, format!("{who} preempts on one of {} nodes: {nodes}.", choice.outcomes.len()));
         }
-        let victims: usize = candidate.victims.iter().map(|it| it.pods.len()).sum();
+        let victims: usize = candidate.victims.len();
         if choice.all_terminating {
             let text = format!(
                 "{who} gets {node} nominated and waits: {} there must go and {} terminating already; nobody is evicted anew.",
@@ -227,12 +227,12 @@ impl Story<'_, '_> {
             let keys = self.some_pods(&candidate.reprieved);
             self.page.painted(2, Some(Ink::Good), &format!("Reprieved (may stay): {keys}"));
         }
-        let unsure: Vec<&Victim> = candidate.victims.iter().filter(|it| !it.equals.is_empty()).take(3).collect();
+        let unsure: Vec<&Victim> = candidate.victims.iter().filter(|it| !it.equals().is_empty()).take(3).collect();
         for victim in unsure {
-            let stand_ins = self.some_pods(&victim.equals);
+            let stand_ins = self.some_pods(victim.equals());
             let text = format!(
                 "± {} is equal in priority and start second to {stand_ins}, which may stand in its place: only the scheduler's memory tells.",
-                self.view.cluster().pod_key(victim.pods[0]),
+                self.view.cluster().pod_key(victim.pod),
             );
             self.page.painted(2, Some(Ink::Careful), &text);
         }
@@ -240,9 +240,9 @@ impl Story<'_, '_> {
 
     fn victim(&self, node: NodeId, victim: &Victim, again: &NodeStory) -> TableRow {
         let cluster = self.view.cluster();
-        let first = victim.pods[0];
+        let first = victim.pod;
         let pod = cluster.pod(first);
-        let mark = if victim.equals.is_empty() { "" } else { " ±" };
+        let mark = if victim.equals().is_empty() { "" } else { " ±" };
         let started = match pod.started {
             Some(time) => clock(time),
             None => "not started".to_owned(),
@@ -250,9 +250,6 @@ impl Story<'_, '_> {
         let owner = self.view.owner(first).unwrap_or_else(|| "none".to_owned());
         let cells = vec![format!("{}{mark}", cluster.pod_key(first)), owner, pod.priority().to_string(), started];
         let mut row = TableRow::new(cells).painted(if pod.deleted.is_some() { Ink::Faint } else { Ink::Bad });
-        if victim.pods.len() > 1 {
-            row = row.below(format!("with its group: {}", self.some_pods(&victim.pods[1..])));
-        }
         if pod.deleted.is_some() {
             row = row.below("terminating already: it is not evicted anew");
         }
@@ -260,9 +257,8 @@ impl Story<'_, '_> {
     }
 
     fn why_victim(&self, node: NodeId, victim: &Victim, again: &NodeStory) -> String {
-        let Some(status) = &victim.kept_out_by else { return "had to go".to_owned() };
-        let reasons = self.view.words().status(status, node).reasons.join(", ");
-        let sums = self.view.sums(again, victim.pods[0]);
+        let reasons = self.view.words().status(&victim.kept_out_by, node).reasons.join(", ");
+        let sums = self.view.sums(again, victim.pod);
         let sums = if sums.is_empty() { String::new() } else { format!(" ({sums})") };
         format!("had to go: with it back, {reasons}{sums}")
     }
@@ -280,7 +276,7 @@ impl Story<'_, '_> {
 
     fn budgets(&mut self, candidate: &Candidate) {
         let mut charged: BTreeMap<PdbId, (i64, i64, i64, i64)> = BTreeMap::new();
-        for charge in candidate.victims.iter().flat_map(|it| &it.pdbs) {
+        for charge in candidate.victims.iter().flat_map(Victim::pdbs) {
             let (allowed, victims, violated, counted) = charged.entry(charge.pdb).or_default();
             *allowed = charge.allowed;
             *victims += 1;
@@ -366,7 +362,7 @@ impl Story<'_, '_> {
     ) -> TableRow {
         let chosen = it.node == choice.node;
         let mark = if chosen { "→" } else { " " };
-        let victims: usize = it.victims.iter().map(|unit| unit.pods.len()).sum();
+        let victims: usize = it.victims.len();
         let mut cells = vec![format!("{mark} {}", self.view.node_name(it.node)), victims.to_string()];
         if choice.outcomes.len() > 1 {
             let share = choice.outcomes.iter().find(|outcome| outcome.node == it.node);
@@ -390,7 +386,7 @@ impl Story<'_, '_> {
         if chosen || !possible {
             return row;
         }
-        let pods: Vec<PodId> = it.victims.iter().flat_map(|unit| unit.pods.iter().copied()).collect();
+        let pods: Vec<PodId> = it.victims.iter().map(|victim| victim.pod).collect();
         row.below(format!("victims there: {}", self.some_pods(&pods)))
     }
 
@@ -664,7 +660,7 @@ impl Story<'_, '_> {
         }
         self.page.heading("Next, the scheduler");
         self.page.sentence(2, &format!("{}.", steps.join(" → ")));
-        let terminating = candidate.victims.iter().flat_map(|it| &it.pods).count() - told.len();
+        let terminating = candidate.victims.len() - told.len();
         if terminating > 0 {
             let text = format!("{} terminating already and not deleted again.", count(terminating, "victim"));
             self.page.sentence(2, &text);
@@ -751,7 +747,7 @@ fn candidate_columns(deepest: Option<Criterion>, choice: &Choice) -> Vec<Column<
 /// Budgets that a candidate violates, with how many victims do.
 fn violated_budgets(candidate: &Candidate) -> BTreeMap<PdbId, usize> {
     let mut all = BTreeMap::new();
-    for charge in candidate.victims.iter().flat_map(|it| &it.pdbs).filter(|it| it.violated) {
+    for charge in candidate.victims.iter().flat_map(Victim::pdbs).filter(|it| it.violated) {
         *all.entry(charge.pdb).or_default() += 1;
     }
     all

@@ -155,7 +155,7 @@ impl<'a> View<'a> {
         }
         if let Some((choice, candidate)) = self.chosen() {
             decision.nodes = choice.tied.iter().map(|it| self.node_name(*it).to_owned()).collect();
-            decision.victims = candidate.victims.iter().flat_map(|it| self.pod_keys(&it.pods)).collect();
+            decision.victims = self.victim_keys(candidate);
             // The order among victims is told by the report, and decides nothing.
             decision.victims.sort();
             decision.pdb_violations = candidate.pdb_violations;
@@ -309,18 +309,23 @@ impl<'a> View<'a> {
     fn pdbs_violated(&self, candidate: &Candidate) -> Vec<PdbViolationRow> {
         let mut rows: BTreeMap<PdbId, PdbViolationRow> = BTreeMap::new();
         for victim in &candidate.victims {
-            for charge in victim.pdbs.iter().filter(|it| it.violated) {
+            for charge in victim.pdbs().iter().filter(|it| it.violated) {
                 let row = rows.entry(charge.pdb).or_insert_with(|| PdbViolationRow {
                     name: self.pdb_key(charge.pdb),
                     allowed: charge.allowed,
                     victims: Vec::new(),
                     by: 0,
                 });
-                row.victims.extend(victim.pods.first().map(|it| self.cluster().pod_key(*it)));
+                row.victims.push(self.cluster().pod_key(victim.pod));
                 row.by += 1;
             }
         }
         rows.into_values().collect()
+    }
+
+    /// `namespace/name` of the victims.
+    pub(super) fn victim_keys(&self, candidate: &Candidate) -> Vec<String> {
+        candidate.victims.iter().map(|it| self.cluster().pod_key(it.pod)).collect()
     }
 
     /// `namespace/name` of pods.

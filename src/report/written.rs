@@ -139,7 +139,7 @@ fn key_line(cluster: &Cluster, pod: PodId) -> Vec<u8> {
 /// What a victim says before and after the list of budgets that match it, without other pods.
 pub(super) fn halves(row: VictimRow<'_>) -> (Vec<u8>, Vec<u8>) {
     const NO_BUDGETS: &[u8] = b"\"pdbs\": []";
-    let alone = VictimRow { pdbs: Vec::new(), equals: Vec::new(), group: Vec::new(), ..row };
+    let alone = VictimRow { pdbs: Vec::new(), equals: Vec::new(), ..row };
     let mut head = text_at(AROUND_VICTIM, &alone);
     // In a text that is a value, a quote stands behind a backslash.
     let list = memmem::rfind(&head, NO_BUDGETS).expect("a victim has budgets") + NO_BUDGETS.len();

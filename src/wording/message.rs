@@ -134,7 +134,7 @@ impl Words<'_> {
                 NominationText::Untold => None,
                 NominationText::FoundPlacement => {
                     let chosen = preemption.candidates.iter().find(|it| it.node == choice.node);
-                    let victims = chosen.map_or(0, |it| it.victims.iter().map(|unit| unit.pods.len()).sum());
+                    let victims = chosen.map_or(0, |it| it.victims.len());
                     let node = self.cluster().text(self.cluster().node(choice.node).name);
                     Some(found_placement(node, victims))
                 }

@@ -3,7 +3,9 @@
 //!
 //! Allocation is not computed: a pod with claims gets a gap on every node, which makes its answer undetermined.
 
-use crate::engine::framework::{FilterPlugin, Gap, GapEffect, GapSet, Gaps, PodCycle, PodFilter, PreFilter, Verdict};
+use crate::engine::framework::{
+    FilterPlugin, Gap, GapEffect, GapSet, Gaps, Minds, PodCycle, PodFilter, PreFilter, Verdict,
+};
 use crate::engine::node_view::NodeView;
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::Kind;
@@ -36,8 +38,8 @@ struct Unallocated {
 }
 
 impl PodFilter for Unallocated {
-    fn minds_pods(&self) -> bool {
-        false
+    fn minds(&self) -> Minds {
+        Minds::Nothing
     }
 
     fn filter(&self, _view: &NodeView<'_>) -> Verdict {

@@ -4,7 +4,7 @@
 //! Where every term of the affinity names nodes (`metadata.name`), PreFilter narrows the pod to them (1.24 and newer).
 
 use crate::engine::framework::{
-    Code, FilterPlugin, Gaps, NarrowedNode, PodCycle, PodFilter, PreFilter, Rejection, Verdict,
+    Code, FilterPlugin, Gaps, Minds, NarrowedNode, PodCycle, PodFilter, PreFilter, Rejection, Verdict,
 };
 use crate::engine::node_match;
 use crate::engine::node_view::NodeView;
@@ -84,8 +84,8 @@ struct Required<'a> {
 }
 
 impl PodFilter for Required<'_> {
-    fn minds_pods(&self) -> bool {
-        false
+    fn minds(&self) -> Minds {
+        Minds::Nothing
     }
 
     fn filter(&self, view: &NodeView<'_>) -> Verdict {

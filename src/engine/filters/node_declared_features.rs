@@ -1,7 +1,7 @@
 //! Rejects a node that does not declare a feature the pod needs (1.36 and newer, behind a gate in 1.35).
 //! Upstream: `nodedeclaredfeatures`. Preemption cannot help, so the code is unresolvable.
 
-use crate::engine::framework::{Code, FilterPlugin, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
+use crate::engine::framework::{Code, FilterPlugin, Gaps, Minds, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
 use crate::engine::node_view::NodeView;
 use crate::kube::behavior::DeclaredFeatures;
 use crate::kube::plugin::Plugin;
@@ -62,8 +62,8 @@ impl Needs {
 }
 
 impl PodFilter for Needs {
-    fn minds_pods(&self) -> bool {
-        false
+    fn minds(&self) -> Minds {
+        Minds::Nothing
     }
 
     fn filter(&self, view: &NodeView<'_>) -> Verdict {

@@ -2,7 +2,7 @@
 //!
 //! A pod that waits for a node names none. 1.37 narrows the nodes in PreFilter as well, which no such pod can show.
 
-use crate::engine::framework::{Code, FilterPlugin, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
+use crate::engine::framework::{Code, FilterPlugin, Gaps, Minds, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
 use crate::engine::node_view::NodeView;
 use crate::kube::plugin::Plugin;
 use crate::model::id::Symbol;
@@ -29,8 +29,8 @@ struct Named {
 }
 
 impl PodFilter for Named {
-    fn minds_pods(&self) -> bool {
-        false
+    fn minds(&self) -> Minds {
+        Minds::Nothing
     }
 
     fn filter(&self, view: &NodeView<'_>) -> Verdict {

@@ -5,7 +5,7 @@
 //! what they do to pods with sidecars; how requests are summed is in [`requests`].
 
 use crate::engine::framework::{
-    Code, FilterPlugin, Gap, GapEffect, GapSet, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict,
+    Code, FilterPlugin, Gap, GapEffect, GapSet, Gaps, Minds, PodCycle, PodFilter, PreFilter, Rejection, Taken, Verdict,
 };
 use crate::engine::node_view::NodeView;
 use crate::engine::requests;
@@ -152,10 +152,12 @@ impl Missing {
 }
 
 impl Fit<'_> {
-    fn missing(&self, view: &NodeView<'_>) -> Missing {
+    /// What is missing where so much is taken, and of all else what the pods of the view ask for.
+    #[inline]
+    fn missing(&self, view: &NodeView<'_>, taken: &Taken) -> Missing {
         let mut missing = Missing::default();
-        let (has, taken) = (&view.info.allocatable, view.requested());
-        let pods = i64::try_from(view.pod_count()).unwrap_or(i64::MAX);
+        let (has, others) = (&view.info.allocatable, view.requested());
+        let pods = i64::try_from(taken.pods).unwrap_or(i64::MAX);
         if pods.saturating_add(1) > has.pods {
             missing.mask |= 1 << PODS;
         }
@@ -170,11 +172,11 @@ impl Fit<'_> {
             missing.compare(MEMORY, request.memory, has.memory, taken.memory);
         }
         if self.asks.ephemeral_storage {
-            let (has, taken) = (has.ephemeral_storage, taken.ephemeral_storage);
+            let (has, taken) = (has.ephemeral_storage, others.ephemeral_storage);
             missing.compare(EPHEMERAL_STORAGE, request.ephemeral_storage, has, taken);
         }
         for it in &self.scalars {
-            missing.compare(FIRST_SCALAR + it.position, it.amount, has.scalar(it.id), taken.scalar(it.id));
+            missing.compare(FIRST_SCALAR + it.position, it.amount, has.scalar(it.id), others.scalar(it.id));
         }
         missing
     }
@@ -200,10 +202,18 @@ impl Fit<'_> {
 
 impl PodFilter for Fit<'_> {
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
+        self.filter_taken(view, &view.taken())
+    }
+
+    fn minds(&self) -> Minds {
+        Minds::Taken
+    }
+
+    fn filter_taken(&self, view: &NodeView<'_>, taken: &Taken) -> Verdict {
         if self.sidecar_pods == SidecarPods::RejectedByFilter {
             return Verdict::Rejects(Rejection::SidecarsDisabled, Code::Unresolvable);
         }
-        let missing = self.missing(view);
+        let missing = self.missing(view, taken);
         if missing.mask == 0 {
             return Verdict::Fits;
         }

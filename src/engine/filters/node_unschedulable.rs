@@ -1,7 +1,7 @@
 //! Rejects a cordoned node, unless the pod tolerates the taint that stands for cordoning.
 //! Upstream: `nodeunschedulable/node_unschedulable.go`. Preemption cannot help, so the code is unresolvable.
 
-use crate::engine::framework::{Code, FilterPlugin, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
+use crate::engine::framework::{Code, FilterPlugin, Gaps, Minds, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
 use crate::engine::node_view::NodeView;
 use crate::kube::plugin::Plugin;
 use crate::model::affinity::{Effect, Toleration, TolerationOperator};
@@ -48,8 +48,8 @@ fn tolerates_cordon(toleration: &Toleration, key: Option<Symbol>, cluster: &Clus
 struct Intolerant;
 
 impl PodFilter for Intolerant {
-    fn minds_pods(&self) -> bool {
-        false
+    fn minds(&self) -> Minds {
+        Minds::Nothing
     }
 
     fn filter(&self, view: &NodeView<'_>) -> Verdict {

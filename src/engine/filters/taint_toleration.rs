@@ -1,7 +1,7 @@
 //! Rejects a node whose `NoSchedule` or `NoExecute` taints the pod does not tolerate.
 //! Upstream: `tainttoleration/taint_toleration.go`. Preemption cannot help, so the code is unresolvable.
 
-use crate::engine::framework::{Code, FilterPlugin, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
+use crate::engine::framework::{Code, FilterPlugin, Gaps, Minds, PodCycle, PodFilter, PreFilter, Rejection, Verdict};
 use crate::engine::node_match;
 use crate::engine::node_view::NodeView;
 use crate::kube::behavior::AffinityBehavior;
@@ -30,8 +30,8 @@ struct Tolerations<'a> {
 }
 
 impl PodFilter for Tolerations<'_> {
-    fn minds_pods(&self) -> bool {
-        false
+    fn minds(&self) -> Minds {
+        Minds::Nothing
     }
 
     fn filter(&self, view: &NodeView<'_>) -> Verdict {

@@ -5,7 +5,7 @@
 
 use crate::engine::claims::{self, PodClaim};
 use crate::engine::framework::{
-    Code, Fault, FilterPlugin, GapEffect, GapSet, Gaps, NarrowedNode, PodCycle, PodFilter, PreFilter, Rejection,
+    Code, Fault, FilterPlugin, GapEffect, GapSet, Gaps, Minds, NarrowedNode, PodCycle, PodFilter, PreFilter, Rejection,
     Verdict,
 };
 use crate::engine::migration::{self, InTreePlugin};
@@ -303,8 +303,8 @@ impl<'a> BoundClaim<'a> {
 }
 
 impl PodFilter for Filter<'_> {
-    fn minds_pods(&self) -> bool {
-        false
+    fn minds(&self) -> Minds {
+        Minds::Nothing
     }
 
     fn filter(&self, view: &NodeView<'_>) -> Verdict {
@@ -332,8 +332,8 @@ struct Broken {
 }
 
 impl PodFilter for Broken {
-    fn minds_pods(&self) -> bool {
-        false
+    fn minds(&self) -> Minds {
+        Minds::Nothing
     }
 
     fn filter(&self, _view: &NodeView<'_>) -> Verdict {

@@ -5,7 +5,7 @@
 
 use crate::engine::claims;
 use crate::engine::framework::{
-    Code, Fault, FilterPlugin, GapEffect, GapSet, Gaps, PodCycle, PodFilter, PreFilter, Rejection, Verdict,
+    Code, Fault, FilterPlugin, GapEffect, GapSet, Gaps, Minds, PodCycle, PodFilter, PreFilter, Rejection, Verdict,
 };
 use crate::engine::node_view::NodeView;
 use crate::kube::behavior::{ZoneLabels, ZoneProblems};
@@ -193,8 +193,8 @@ struct Filter {
 }
 
 impl PodFilter for Filter {
-    fn minds_pods(&self) -> bool {
-        false
+    fn minds(&self) -> Minds {
+        Minds::Nothing
     }
 
     fn filter(&self, view: &NodeView<'_>) -> Verdict {

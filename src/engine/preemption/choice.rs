@@ -145,7 +145,7 @@ impl Choices<'_> {
             let Some(candidate) = places.get(&outcome.node).map(|at| &mut preemption.candidates[*at]) else { continue };
             let stand_ins = equals::stand_ins(&self.runs, candidate, steps);
             for (victim, equals) in candidate.victims.iter_mut().zip(stand_ins) {
-                victim.equals = equals;
+                victim.set_equals(equals);
             }
         }
     }
@@ -261,10 +261,10 @@ impl<'c> Found<'c> {
 }
 
 /// Whether two candidates evict the same pods of the same node at the same cost.
-fn is_same(one: &Candidate, other: &Candidate) -> bool {
-    let pods = |it: &'_ Candidate| it.victims.iter().flat_map(|victim| victim.pods.iter().copied()).collect::<Vec<_>>();
+fn is_same<'c>(one: &'c Candidate, other: &'c Candidate) -> bool {
+    let pods = |it: &'c Candidate| it.victims.iter().map(|victim| victim.pod);
     std::ptr::eq(one, other)
-        || (one.node == other.node && one.pdb_violations == other.pdb_violations && pods(one) == pods(other))
+        || (one.node == other.node && one.pdb_violations == other.pdb_violations && pods(one).eq(pods(other)))
 }
 
 /// Why there is more than one answer.
@@ -286,7 +286,7 @@ fn causes(
     let first = &preemption.candidates[picked.best[0]];
     let by_memory = outcomes.iter().any(|it| it.share <= 0.0 && it.variant.is_some());
     let mut likely = preemption.candidates.iter().filter(|it| nominated.has(it.node));
-    if by_memory || likely.any(|it| it.victims.iter().any(|victim| !victim.equals.is_empty())) {
+    if by_memory || likely.any(|it| it.victims.iter().any(|victim| !victim.equals().is_empty())) {
         causes.push(Cause::EqualImportance);
     }
     // Two nodes whose victims have not started are told apart by when the scheduler reads its clock.
@@ -303,6 +303,5 @@ fn cleared(cycle: &PodCycle<'_>, node: NodeId) -> Vec<PodId> {
 }
 
 fn all_terminating(cycle: &PodCycle<'_>, candidate: &Candidate) -> bool {
-    let mut victims = candidate.victims.iter().flat_map(|victim| &victim.pods);
-    victims.all(|pod| cycle.cluster().pod(*pod).deleted.is_some())
+    candidate.victims.iter().all(|victim| cycle.cluster().pod(victim.pod).deleted.is_some())
 }

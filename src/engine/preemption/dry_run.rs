@@ -3,7 +3,7 @@
 //!
 //! This is done for thousands of nodes, so it leaves out what cannot change the answer: the order of the potential victims
 //! and their budgets come from the snapshot's [`lineup`]s, pods without hooks go all at once, and while they come back only
-//! filters are asked that mind pods. [`walk`](super::walk) does every step as upstream does.
+//! filters are asked that mind pods; where these mind sums alone, sums are all that is kept up. [`walk`](super::walk) does every step as upstream does.
 
 use super::super::chain::{CycleFilters, Phase};
 use super::super::framework::{GapSet, NodeStatus, PodCycle};
@@ -11,20 +11,21 @@ use super::super::node_view::{NodeView, Seat, Spare};
 use super::super::nominated;
 use super::super::outcome::{Candidate, DryRunFailure, Score, Victim};
 use super::importance::{self, Importance};
-use super::lineup::{self, Lineup};
+use super::lineup::{self, Lineup, Reach, Reordered};
 use super::pdb::Rank;
 use crate::kube::behavior::{NoLowerPriority, NoVictimNeeded, VictimOrder};
 use crate::model::id::{NodeId, PodId};
 use crate::model::time::Time;
 use rayon::prelude::*;
-use smallvec::SmallVec;
-use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What every dry run of one cycle shares.
 #[derive(Clone, Copy)]
 pub(crate) struct DryRuns<'r> {
     pub(crate) cycle: PodCycle<'r>,
     pub(crate) filters: &'r CycleFilters<'r>,
+    /// The potential victims.
+    pub(crate) lineup: &'r Lineup,
     /// The order in which the scheduler lists the budgets.
     pub(crate) rank: &'r Rank,
     /// The time that counts as now.
@@ -53,9 +54,26 @@ struct Notes {
 #[derive(Default)]
 struct Scratch {
     spare: Spare,
-    /// Victims by position in the lineup, with what keeps them out.
-    evicted: Vec<(usize, NodeStatus)>,
+    evicted: Evicted,
     order: Vec<Importance>,
+}
+
+/// Victims by place in the lineup, with what keeps them out.
+#[derive(Default)]
+struct Evicted {
+    list: Vec<(u32, Arc<NodeStatus>)>,
+    /// What kept the last one out: the next one is mostly kept out by the same.
+    last: Option<Arc<NodeStatus>>,
+}
+
+impl Evicted {
+    fn push(&mut self, place: u32, status: NodeStatus) {
+        let status = match &self.last {
+            Some(last) if **last == status => Arc::clone(last),
+            Some(_) | None => Arc::clone(self.last.insert(Arc::new(status))),
+        };
+        self.list.push((place, status));
+    }
 }
 
 /// Nodes so small that two of them cost more to share out than to try.
@@ -65,36 +83,40 @@ impl<'r> DryRuns<'r> {
     /// Tries every node, in the order given.
     pub(crate) fn all(&self, nodes: &[NodeId]) -> Vec<Tried> {
         let tries = nodes.par_iter().with_min_len(NODES_PER_TASK);
-        tries.map_init(Scratch::default, |scratch, node| self.one_with(scratch, *node, &self.ranked(*node))).collect()
+        tries.map_init(Scratch::default, |scratch, node| self.ranked(scratch, *node)).collect()
     }
 
     /// Tries one node whose equal victims stand in another order: `reorder` gets the potential victims sorted.
     pub(crate) fn one(&self, node: NodeId, reorder: &mut dyn FnMut(&mut [Importance])) -> Tried {
-        let mut victims = self.lineup(node).victims.clone();
+        let reach = self.reach(node);
+        let mut victims: Vec<Importance> = reach.victims().copied().collect();
         reorder(&mut victims);
-        let snapshot = self.cycle.snapshot;
-        let lineup = Lineup::of(snapshot, lineup::members(snapshot, node), victims, self.rank);
-        self.one_with(&mut Scratch::default(), node, &lineup)
+        self.one_with(&mut Scratch::default(), node, &self.reordered(node, &victims).reach())
     }
 
     /// The potential victims of a node, with the budgets in canonical order.
-    pub(crate) fn lineup(&self, node: NodeId) -> Cow<'r, Lineup> {
-        lineup::below(self.cycle.snapshot, node, self.cycle.incoming().priority())
+    pub(crate) fn reach(&self, node: NodeId) -> Reach<'r> {
+        self.lineup.of(lineup::members(self.cycle.snapshot), node)
     }
 
-    /// The potential victims of a node, with the budgets in the order of these dry runs.
-    fn ranked(&self, node: NodeId) -> Cow<'r, Lineup> {
-        let lineup = self.lineup(node);
-        if self.rank.is_empty() || !lineup.charges.has_shared() {
-            return lineup;
+    /// Tries one node, with the budgets in the order of these dry runs.
+    fn ranked(&self, scratch: &mut Scratch, node: NodeId) -> Tried {
+        let reach = self.reach(node);
+        if self.rank.is_empty() || !reach.charges.has_shared() {
+            return self.one_with(scratch, node, &reach);
         }
-        let snapshot = self.cycle.snapshot;
-        Cow::Owned(Lineup::of(snapshot, lineup::members(snapshot, node), lineup.victims.clone(), self.rank))
+        let victims: Vec<Importance> = reach.victims().copied().collect();
+        self.one_with(scratch, node, &self.reordered(node, &victims).reach())
     }
 
-    fn one_with(&self, scratch: &mut Scratch, node: NodeId, lineup: &Lineup) -> Tried {
+    fn reordered(&self, node: NodeId, victims: &[Importance]) -> Reordered<'r> {
+        let snapshot = self.cycle.snapshot;
+        Reordered::of(snapshot, lineup::members(snapshot), node, victims, self.rank)
+    }
+
+    fn one_with(&self, scratch: &mut Scratch, node: NodeId, reach: &Reach<'_>) -> Tried {
         let mut notes = Notes::default();
-        let result = self.select_victims(scratch, node, lineup, &mut notes);
+        let result = self.select_victims(scratch, node, reach, &mut notes);
         Tried { node, result, gaps: notes.gaps, splits_equals: notes.splits_equals }
     }
 
@@ -102,14 +124,66 @@ impl<'r> DryRuns<'r> {
         &self,
         scratch: &mut Scratch,
         node: NodeId,
-        lineup: &Lineup,
+        reach: &Reach<'_>,
         notes: &mut Notes,
     ) -> Result<Candidate, DryRunFailure> {
         let behavior = &self.cycle.snapshot.behavior.preemption;
         match behavior.no_lower_priority {
-            NoLowerPriority::Rejected if lineup.victims.is_empty() => return Err(DryRunFailure::NoVictims),
+            NoLowerPriority::Rejected if reach.len() == 0 => return Err(DryRunFailure::NoVictims),
             NoLowerPriority::Rejected | NoLowerPriority::GoesOn => {}
         }
+        let reprieved = if self.taken_decides(node, reach) {
+            self.try_taken(&mut scratch.evicted, node, reach)
+        } else {
+            self.try_room(scratch, node, reach, notes)
+        };
+        let reprieved = reprieved?;
+        notes.splits_equals = splits_equals(reach, &scratch.evicted.list);
+        let candidate = self.candidate(node, reach, reprieved, scratch);
+        match behavior.no_victim_needed {
+            NoVictimNeeded::Fails if candidate.victims.is_empty() => Err(DryRunFailure::NoVictimNeeded),
+            NoVictimNeeded::Fails | NoVictimNeeded::Candidate | NoVictimNeeded::Wins => Ok(candidate),
+        }
+    }
+
+    /// Whether nothing matters of the potential victims but what every pod takes some of.
+    fn taken_decides(&self, node: NodeId, reach: &Reach<'_>) -> bool {
+        !reach.takes_more() && self.filters.mind_taken_alone() && self.cycle.snapshot.nominated[node.index()].is_empty()
+    }
+
+    /// Takes all potential victims off and puts back whom the pod can do without: those are given, `evicted` has the
+    /// others. Nothing is done to the node, for sums tell the same.
+    fn try_taken(&self, evicted: &mut Evicted, node: NodeId, reach: &Reach<'_>) -> Result<Vec<PodId>, DryRunFailure> {
+        let view = NodeView::new(self.cycle.snapshot, node);
+        let mut taken = reach.taken_without(&view.taken());
+        let emptied = self.filters.judge_taken(&view, &taken);
+        if !emptied.fits() {
+            return Err(DryRunFailure::Rejected(emptied));
+        }
+        let mut reprieved = Vec::with_capacity(reach.len());
+        evicted.list.clear();
+        for place in reach.turns() {
+            let seat = reach.seat(place);
+            let beside = seat.beside(&taken);
+            let status = self.filters.judge_taken_again(&view, &beside);
+            if status.fits() {
+                reprieved.push(seat.pod);
+                taken = beside;
+            } else {
+                evicted.push(place, status);
+            }
+        }
+        Ok(reprieved)
+    }
+
+    /// [`DryRuns::try_taken`] where anything may matter.
+    fn try_room(
+        &self,
+        scratch: &mut Scratch,
+        node: NodeId,
+        reach: &Reach<'_>,
+        notes: &mut Notes,
+    ) -> Result<Vec<PodId>, DryRunFailure> {
         let mut room = Room {
             view: NodeView::within(std::mem::take(&mut scratch.spare), self.cycle.snapshot, node),
             filters: if self.filters.any_hooks() {
@@ -118,75 +192,69 @@ impl<'r> DryRuns<'r> {
                 Filters::Shared(self.filters)
             },
         };
-        let candidate = self.try_room(&mut room, scratch, lineup, notes);
+        let reprieved = self.reprieve(&mut room, &mut scratch.evicted, reach, notes);
         scratch.spare = room.view.leave();
-        let candidate = candidate?;
-        match behavior.no_victim_needed {
-            NoVictimNeeded::Fails if candidate.victims.is_empty() => Err(DryRunFailure::NoVictimNeeded),
-            NoVictimNeeded::Fails | NoVictimNeeded::Candidate | NoVictimNeeded::Wins => Ok(candidate),
-        }
+        reprieved
     }
 
-    fn try_room(
+    fn reprieve(
         &self,
         room: &mut Room<'_>,
-        scratch: &mut Scratch,
-        lineup: &Lineup,
+        evicted: &mut Evicted,
+        reach: &Reach<'_>,
         notes: &mut Notes,
-    ) -> Result<Candidate, DryRunFailure> {
-        room.empty(lineup)?;
+    ) -> Result<Vec<PodId>, DryRunFailure> {
+        room.empty(reach)?;
         let emptied = room.judge(&self.cycle);
         notes.gaps = emptied.gaps;
         if !emptied.fits() {
             return Err(DryRunFailure::Rejected(emptied));
         }
-        let mut reprieved = Vec::with_capacity(lineup.turns.len());
-        scratch.evicted.clear();
-        for turn in &lineup.turns {
-            room.put_back(&turn.seat)?;
+        let mut reprieved = Vec::with_capacity(reach.len());
+        evicted.list.clear();
+        for place in reach.turns() {
+            let seat = reach.seat(place);
+            room.put_back(seat)?;
             let status = nominated::judge_again(&self.cycle, room.filters.get(), &room.view);
             if status.fits() {
-                reprieved.push(turn.seat.pod);
+                reprieved.push(seat.pod);
             } else {
-                room.take_off(&turn.seat)?;
-                scratch.evicted.push((turn.victim as usize, status));
+                room.take_off(seat)?;
+                evicted.push(place, status);
             }
         }
-        notes.splits_equals = splits_equals(lineup, &scratch.evicted);
-        Ok(self.candidate(room.view.node_id(), lineup, reprieved, scratch))
+        Ok(reprieved)
     }
 
-    fn candidate(&self, node: NodeId, lineup: &Lineup, reprieved: Vec<PodId>, scratch: &mut Scratch) -> Candidate {
+    fn candidate(&self, node: NodeId, reach: &Reach<'_>, reprieved: Vec<PodId>, scratch: &mut Scratch) -> Candidate {
         let behavior = &self.cycle.snapshot.behavior.preemption;
-        let Scratch { evicted, order, .. } = scratch;
+        let Scratch { evicted: Evicted { list: evicted, .. }, order, .. } = scratch;
         order.clear();
-        order.extend(evicted.iter().map(|(at, _)| lineup.victims[*at]));
+        order.extend(evicted.iter().map(|(place, _)| *reach.victim(*place)));
         match behavior.victim_order {
-            VictimOrder::Importance if lineup.mixed => importance::sort(order, behavior, self.now),
+            VictimOrder::Importance if reach.is_mixed() => {
+                // The order sought is that of the pods, whom the turns have in another.
+                importance::sort(order, behavior, self.now);
+                let mut places: Vec<(u32, usize)> =
+                    order.iter().enumerate().map(|(at, victim)| (victim.position, at)).collect();
+                places.sort_unstable();
+                let sorted = |place: u32| {
+                    let found = places.binary_search_by_key(&reach.victim(place).position, |it| it.0);
+                    found.map_or(usize::MAX, |found| places[found].1)
+                };
+                evicted.sort_by_cached_key(|(place, _)| sorted(*place));
+            }
             VictimOrder::Importance | VictimOrder::ViolatingFirst => {}
         }
-        let charges = &lineup.charges;
-        let pdb_violations = evicted.iter().filter(|(at, _)| charges.violates(*at)).count();
-        let mut victims = Vec::with_capacity(order.len());
-        for victim in order.iter() {
-            let Some((at, status)) = evicted.iter_mut().find(|(at, _)| lineup.victims[*at].pod == victim.pod) else {
-                continue;
-            };
-            victims.push(Victim {
-                pods: SmallVec::from_slice(&[victim.pod]),
-                pdbs: charges.of(*at),
-                violates: charges.violates(*at),
-                kept_out_by: Some(std::mem::replace(status, NodeStatus::of(status.verdict))),
-                equals: Vec::new(),
-            });
-        }
-        Candidate {
-            node,
-            victims,
-            reprieved,
-            pdb_violations: i64::try_from(pdb_violations).expect("fewer victims than ids"),
-            score: score(order, self.now),
-        }
+        let charges = reach.charges;
+        let mut pdb_violations = 0;
+        let victim = |(place, status): (u32, Arc<NodeStatus>)| {
+            let violates = charges.violates(place);
+            pdb_violations += i64::from(violates);
+            Victim::new(reach.victim(place).pod, charges.of(place), violates, status)
+        };
+        let victims = evicted.drain(..).map(victim).collect();
+        Candidate { node, victims, reprieved, pdb_violations, score: score(order, self.now) }
     }
 }
 
@@ -205,13 +273,14 @@ pub(super) fn score(victims: &[Importance], now: Time) -> Score {
 }
 
 /// Whether some of several equal pods, which stand together, are evicted and some are not.
-fn splits_equals(lineup: &Lineup, evicted: &[(usize, NodeStatus)]) -> bool {
-    if !lineup.has_equals || evicted.is_empty() {
+fn splits_equals(reach: &Reach<'_>, evicted: &[(u32, Arc<NodeStatus>)]) -> bool {
+    if !reach.has_equals() || evicted.is_empty() {
         return false;
     }
-    let is_evicted = |at: usize| evicted.iter().any(|(victim, _)| *victim == at);
-    let mut neighbours = lineup.victims.windows(2).enumerate().filter(|(_, pair)| pair[0].equals(&pair[1]));
-    neighbours.any(|(at, _)| is_evicted(at) != is_evicted(at + 1))
+    let mut is_evicted = vec![false; reach.len()];
+    evicted.iter().for_each(|(place, _)| is_evicted[*place as usize] = true);
+    let mut neighbours = reach.victims().zip(reach.victims().skip(1)).zip(is_evicted.windows(2));
+    neighbours.any(|((one, next), evicted)| evicted[0] != evicted[1] && one.equals(next))
 }
 
 /// The filters of a cycle, or a node's own copy where hooks change their state.
@@ -237,12 +306,13 @@ struct Room<'r> {
 
 impl Room<'_> {
     /// Takes off all potential victims: one after the other, in the order of the node, where hooks look on.
-    fn empty(&mut self, lineup: &Lineup) -> Result<(), DryRunFailure> {
+    fn empty(&mut self, reach: &Reach<'_>) -> Result<(), DryRunFailure> {
+        let seats = reach.turns().map(|place| reach.seat(place));
         if let Filters::Shared(_) = self.filters {
-            self.view.take_off_all(lineup.turns.iter().map(|turn| &turn.seat), &lineup.ask);
+            self.view.take_off_all(seats, reach.ask());
             return Ok(());
         }
-        let mut seats: Vec<&Seat> = lineup.turns.iter().map(|turn| &turn.seat).collect();
+        let mut seats: Vec<&Seat> = seats.collect();
         seats.sort_unstable_by_key(|seat| seat.position);
         seats.into_iter().try_for_each(|seat| self.take_off(seat))
     }

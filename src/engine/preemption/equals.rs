@@ -26,21 +26,20 @@ impl Steps {
 /// Per victim of a candidate, the pods of its node that would be victims in its place if the two had changed places in the
 /// scheduler's memory.
 pub(crate) fn stand_ins(runs: &DryRuns<'_>, candidate: &Candidate, steps: &mut Steps) -> Vec<Vec<PodId>> {
-    let lineup = runs.lineup(candidate.node);
-    let sorted = &lineup.victims;
+    let sorted: Vec<Importance> = runs.reach(candidate.node).victims().copied().collect();
     let place = |pod: PodId| sorted.iter().position(|it| it.pod == pod);
     let spared: Vec<usize> = candidate.reprieved.iter().filter_map(|pod| place(*pod)).collect();
-    let of_victim = |pod: PodId| {
+    let mut of_victim = |pod: PodId| {
         let Some(at) = place(pod) else { return Vec::new() };
         let equal = spared.iter().copied().filter(|other| sorted[at].equals(&sorted[*other]));
         let mut found: Vec<PodId> = equal
-            .filter(|other| takes_the_place(runs, candidate, sorted, at, *other, steps))
+            .filter(|other| takes_the_place(runs, candidate, &sorted, at, *other, steps))
             .map(|other| sorted[other].pod)
             .collect();
         found.sort_unstable();
         found
     };
-    candidate.victims.iter().flat_map(|victim| victim.pods.iter().copied()).map(of_victim).collect()
+    candidate.victims.iter().map(|victim| of_victim(victim.pod)).collect()
 }
 
 fn takes_the_place(
@@ -57,7 +56,7 @@ fn takes_the_place(
     }
     steps.take(sorted.len())
         && runs.one(candidate.node, &mut |pods| pods.swap(victim, spared)).result.is_ok_and(|other| {
-            let evicts = |at: usize| other.victims.iter().any(|it| it.pods.contains(&sorted[at].pod));
+            let evicts = |at: usize| other.victims.iter().any(|it| it.pod == sorted[at].pod);
             evicts(spared) && !evicts(victim)
         })
 }
@@ -85,7 +84,7 @@ fn is_alike(runs: &DryRuns<'_>, one: PodId, other: PodId) -> bool {
 /// what the choice of a node compares. Asked only where some of several equal pods are evicted and some spared, and only
 /// where these are not alike: elsewhere the order shows in the names alone.
 pub(crate) fn reversed(runs: &DryRuns<'_>, candidate: &Candidate, steps: &mut Steps) -> Option<Candidate> {
-    let victims = || candidate.victims.iter().flat_map(|victim| victim.pods.iter().copied());
+    let victims = || candidate.victims.iter().map(|victim| victim.pod);
     let cluster = runs.cycle.cluster();
     let equal = |one: PodId, other: PodId| {
         let (one, other) = (cluster.pod(one), cluster.pod(other));

@@ -1,140 +1,262 @@
-//! The pods of a node that a preemptor may take off, in the order of a dry run: worked out once for all preemptors of the
-//! same reach.
+//! The pods that a preemptor may take off, in the order of a dry run: worked out once for all preemptors of the same reach.
 
+use super::super::framework::Taken;
 use super::super::node_view::Seat;
+use super::super::outcome::PdbCharge;
 use super::super::snapshot::Snapshot;
 use super::importance::{self, Importance};
-use super::pdb::{Budgets, Charges, Rank};
-use crate::model::id::{NodeId, PdbId, PodId};
+use super::members::{Members, NODES_PER_TASK};
+use super::pdb::{Budgets, Charged, Charges, Charging, Rank};
+use crate::model::id::{NodeId, PdbId};
 use crate::model::resources::Resources;
 use crate::model::time::Time;
-use std::borrow::Cow;
-use std::sync::OnceLock;
+use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// How many pods all lineups together may hold; further ones are worked out anew each time.
-const MOST_KEPT: usize = 8_000_000;
+const MOST_KEPT: usize = 16_000_000;
 
-/// The potential victims of one node: its pods below some priority. Which preemptor takes them off makes no difference to
-/// anything in here.
-#[derive(Clone, Debug, Default)]
+/// The potential victims of every node: the pods below some priority. Which preemptor takes them off makes no difference
+/// to anything in here.
+///
+/// What the nodes have lies one behind the other in the order in which the scheduler walks them, for so it is read.
+#[derive(Debug, Default)]
 pub(crate) struct Lineup {
-    /// Most important first.
-    pub(crate) victims: Box<[Importance]>,
-    /// As they are put back: those first whose eviction violates a budget.
-    pub(crate) turns: Box<[Turn]>,
-    /// What they ask for together.
-    pub(crate) ask: Resources,
-    /// What each costs the budgets, by position in `victims`.
-    pub(crate) charges: Charges,
-    /// Whether some violate a budget and others do not.
-    pub(crate) mixed: bool,
-    /// Whether two of them are equal in importance.
-    pub(crate) has_equals: bool,
+    /// Places among the members, on each node the most important first.
+    victims: Vec<u32>,
+    /// Of nodes where that is another order than the victims': places among these as they are put back, those first whose
+    /// eviction violates a budget.
+    turns: Vec<u32>,
+    charged: Charged,
+    parts: Vec<Part>,
+    /// The part of each node, by [`NodeId`].
+    of_node: Vec<u32>,
 }
 
-/// One pod that is put back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
-    /// Where it stands.
-    pub(crate) seat: Seat,
-    /// Position among the victims.
-    pub(crate) victim: u32,
+/// What a lineup has of one node.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    victims: Range<usize>,
+    turns: Range<usize>,
+    charges: Range<usize>,
+    violating: Range<usize>,
+    /// What the victims ask for together.
+    ask: Resources,
+    /// Whether two of them are equal in importance.
+    has_equals: bool,
+    /// Whether one of them takes more than what every pod takes some of.
+    takes_more: bool,
 }
 
 impl Lineup {
-    /// The lineup of victims that are sorted already, of a node with these members.
-    pub(crate) fn of(snapshot: &Snapshot, members: &[Member], victims: Box<[Importance]>, rank: &Rank) -> Self {
-        let behavior = &snapshot.behavior.preemption;
-        let member = |victim: &Importance| &members[victim.position as usize];
-        let mut charges = Charges::default();
-        let mut ask = Resources::default();
-        let mut matching = Vec::new();
-        for victim in &victims {
-            let Member { seat, budgets, .. } = member(victim);
-            matching.clear();
-            matching.extend_from_slice(budgets);
-            charges.add(&snapshot.cluster, behavior, victim.pod, &mut matching, rank);
-            seat.add_to(snapshot, &mut ask);
+    /// The pods below a priority.
+    fn below(snapshot: &Snapshot, members: &Members, priority: i32) -> Self {
+        let nodes = &snapshot.order;
+        let tasks = nodes.par_chunks(NODES_PER_TASK);
+        let parts: Vec<Lineup> = tasks.map(|nodes| Lineup::part(snapshot, members, nodes, priority)).collect();
+        let mut all = Lineup { of_node: vec![0; snapshot.nodes.len()], ..Lineup::default() };
+        all.victims.reserve_exact(parts.iter().map(|it| it.victims.len()).sum());
+        parts.into_iter().for_each(|part| all.append(part));
+        for (place, node) in (0..).zip(nodes) {
+            all.of_node[node.index()] = place;
         }
-        let turn = |at: usize| {
-            let place = u32::try_from(at).expect("fewer victims than ids");
-            Turn { seat: member(&victims[at]).seat, victim: place }
-        };
-        let violating = (0..victims.len()).filter(|at| charges.violates(*at));
-        let others = (0..victims.len()).filter(|at| !charges.violates(*at));
-        let turns: Box<[Turn]> = violating.chain(others).map(turn).collect();
-        let count = (0..victims.len()).filter(|at| charges.violates(*at)).count();
-        let mixed = count > 0 && count < victims.len();
-        let has_equals = victims.windows(2).any(|pair| pair[0].equals(&pair[1]));
-        Lineup { victims, turns, ask, charges, mixed, has_equals }
+        all
+    }
+
+    fn part(snapshot: &Snapshot, members: &Members, nodes: &[NodeId], priority: i32) -> Self {
+        let mut part = Lineup::default();
+        let mut victims: Vec<Importance> = Vec::new();
+        for node in nodes {
+            // The release sorts them as they stand on the node, and alone: equal ones may come out in another order.
+            let all = members.places(*node).map(|place| members.at(place).importance);
+            victims.clear();
+            victims.extend(all.filter(|it| it.priority < priority));
+            victims.sort_unstable_by_key(|it| it.position);
+            importance::sort(&mut victims, &snapshot.behavior.preemption, now(snapshot));
+            part.push(snapshot, members, *node, &victims, &[]);
+        }
+        part
+    }
+
+    /// Adds a node with its victims, which are sorted already.
+    fn push(&mut self, snapshot: &Snapshot, members: &Members, node: NodeId, victims: &[Importance], rank: &Rank) {
+        let begin = (self.victims.len(), self.turns.len(), self.charged.ends());
+        let mut part = Part::default();
+        let (mut charging, mut matching) = (Charging::default(), Vec::new());
+        let places = members.places(node);
+        let mut at_position: Vec<u32> = vec![0; places.len()];
+        places.for_each(|place| at_position[members.at(place).importance.position as usize] = place);
+        for victim in victims {
+            let place = at_position[victim.position as usize];
+            matching.clear();
+            matching.extend(members.budgets(place));
+            charging.add(&snapshot.cluster, &snapshot.behavior.preemption, victim.pod, &mut matching, rank);
+            let seat = &members.at(place).seat;
+            seat.add_to(snapshot, &mut part.ask);
+            part.takes_more |= seat.more;
+            self.victims.push(place);
+        }
+        let charged = charging.done();
+        let charges = charged.all();
+        let violating = charges.violating();
+        if violating > 0 && violating < victims.len() {
+            let places = || (0..).take(victims.len());
+            self.turns.extend(places().filter(|at| charges.violates(*at)));
+            self.turns.extend(places().filter(|at| !charges.violates(*at)));
+        }
+        self.charged.append(charged);
+        let (charges, violators) = self.charged.ends();
+        part.victims = begin.0..self.victims.len();
+        part.turns = begin.1..self.turns.len();
+        (part.charges, part.violating) = (begin.2.0..charges, begin.2.1..violators);
+        part.has_equals = victims.windows(2).any(|pair| pair[0].equals(&pair[1]));
+        self.parts.push(part);
+    }
+
+    fn append(&mut self, more: Lineup) {
+        let (victims, turns, (charges, violating)) = (self.victims.len(), self.turns.len(), self.charged.ends());
+        let moved = |range: &Range<usize>, by: usize| range.start + by..range.end + by;
+        self.parts.extend(more.parts.into_iter().map(|part| Part {
+            victims: moved(&part.victims, victims),
+            turns: moved(&part.turns, turns),
+            charges: moved(&part.charges, charges),
+            violating: moved(&part.violating, violating),
+            ..part
+        }));
+        self.victims.extend(more.victims);
+        self.turns.extend(more.turns);
+        self.charged.append(more.charged);
+    }
+
+    /// What it has of a node.
+    pub(crate) fn of<'l>(&'l self, members: &'l Members, node: NodeId) -> Reach<'l> {
+        self.reach(members, self.of_node[node.index()] as usize)
+    }
+
+    fn reach<'l>(&'l self, members: &'l Members, part: usize) -> Reach<'l> {
+        let part = &self.parts[part];
+        Reach {
+            members,
+            victims: &self.victims[part.victims.clone()],
+            turns: &self.turns[part.turns.clone()],
+            charges: self.charged.some(part.charges.clone(), part.violating.clone()),
+            part,
+        }
     }
 }
 
-/// A pod of a node, with what its lineups say of it: looked up once, for in a large cluster the pods of a node lie far
-/// apart.
-#[derive(Debug)]
-pub(crate) struct Member {
-    importance: Importance,
-    seat: Seat,
-    /// The budgets that match it, in canonical order.
-    budgets: Box<[PdbId]>,
+/// A lineup of one node's victims in an order of their own, or with the budgets in another.
+pub(crate) struct Reordered<'m> {
+    members: &'m Members,
+    lineup: Lineup,
+}
+
+impl<'m> Reordered<'m> {
+    pub(crate) fn of(
+        snapshot: &Snapshot,
+        members: &'m Members,
+        node: NodeId,
+        victims: &[Importance],
+        rank: &Rank,
+    ) -> Self {
+        let mut lineup = Lineup::default();
+        lineup.push(snapshot, members, node, victims, rank);
+        Reordered { members, lineup }
+    }
+
+    pub(crate) fn reach(&self) -> Reach<'_> {
+        self.lineup.reach(self.members, 0)
+    }
+}
+
+/// The potential victims of one node; a victim's place is the one among them, the most important first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach<'l> {
+    members: &'l Members,
+    victims: &'l [u32],
+    turns: &'l [u32],
+    /// What each costs the budgets.
+    pub(crate) charges: Charges<'l>,
+    part: &'l Part,
+}
+
+impl<'l> Reach<'l> {
+    /// How many there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.victims.len()
+    }
+
+    /// The victims, most important first.
+    pub(crate) fn victims(&self) -> impl Iterator<Item = &'l Importance> + Clone + use<'l> {
+        let members = self.members;
+        self.victims.iter().map(|place| &members.at(*place).importance)
+    }
+
+    /// The victim of a place.
+    #[inline]
+    pub(crate) fn victim(&self, place: u32) -> &'l Importance {
+        &self.members.at(self.victims[place as usize]).importance
+    }
+
+    /// Its seat.
+    #[inline]
+    pub(crate) fn seat(&self, place: u32) -> &'l Seat {
+        &self.members.at(self.victims[place as usize]).seat
+    }
+
+    /// The places of the victims, in the order in which these are put back.
+    pub(crate) fn turns(&self) -> impl Iterator<Item = u32> + use<'l> {
+        let in_order = if self.turns.is_empty() { self.victims.len() } else { 0 };
+        self.turns.iter().copied().chain((0..).take(in_order))
+    }
+
+    /// What they ask for together.
+    pub(crate) fn ask(&self) -> &'l Resources {
+        &self.part.ask
+    }
+
+    /// What is taken of the node once they are gone.
+    pub(crate) fn taken_without(&self, all: &Taken) -> Taken {
+        Taken {
+            milli_cpu: all.milli_cpu.wrapping_sub(self.part.ask.milli_cpu),
+            memory: all.memory.wrapping_sub(self.part.ask.memory),
+            pods: all.pods - self.victims.len(),
+        }
+    }
+
+    /// Whether some violate a budget and others do not.
+    pub(crate) fn is_mixed(&self) -> bool {
+        !self.turns.is_empty()
+    }
+
+    /// Whether two of them are equal in importance.
+    pub(crate) fn has_equals(&self) -> bool {
+        self.part.has_equals
+    }
+
+    /// Whether one of them takes more than what every pod takes some of.
+    pub(crate) fn takes_more(&self) -> bool {
+        self.part.takes_more
+    }
 }
 
 /// The lineups of a snapshot, as far as anybody asked for them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Lineups {
     budgets: OnceLock<Budgets>,
-    nodes: Box<[OnceLock<Reaches>]>,
+    members: OnceLock<Members>,
+    /// By the priorities that pods have, each once, ascending: the lineup of the pods up to it.
+    upto: OnceLock<Vec<(i32, OnceLock<Arc<Lineup>>)>>,
     kept: AtomicUsize,
-}
-
-/// One node's lineups: as many as it has priorities.
-#[derive(Debug)]
-struct Reaches {
-    /// The priorities of the node's pods, each once, ascending.
-    priorities: Box<[i32]>,
-    /// The lineup of the pods up to each priority.
-    lineups: Box<[OnceLock<Lineup>]>,
-    /// The node's pods, in its order.
-    members: Box<[Member]>,
-}
-
-impl Lineups {
-    /// None yet.
-    pub(crate) fn new(nodes: usize) -> Self {
-        let nodes = (0..nodes).map(|_| OnceLock::new()).collect();
-        Lineups { budgets: OnceLock::new(), nodes, kept: AtomicUsize::new(0) }
-    }
-
-    fn reaches(&self, snapshot: &Snapshot, node: NodeId) -> &Reaches {
-        self.nodes[node.index()].get_or_init(|| {
-            let members = all_members(snapshot, node);
-            let mut priorities: Vec<i32> = members.iter().map(|it| it.importance.priority).collect();
-            priorities.sort_unstable();
-            priorities.dedup();
-            let lineups = priorities.iter().map(|_| OnceLock::new()).collect();
-            Reaches { priorities: priorities.into(), lineups, members }
-        })
-    }
-}
-
-fn all_members(snapshot: &Snapshot, node: NodeId) -> Box<[Member]> {
-    let budgets = budgets(snapshot);
-    let mut matching = Vec::new();
-    let pods = snapshot.info(node).pods.iter().enumerate();
-    let member = |(position, id): (usize, &PodId)| {
-        let importance = Importance::of(*id, snapshot.cluster.pod(*id), position);
-        budgets.of(&snapshot.cluster, *id, &mut matching);
-        Member { importance, seat: Seat::of(snapshot, *id, importance.position), budgets: matching.as_slice().into() }
-    };
-    pods.map(member).collect()
 }
 
 /// Clusters change with a copy of the snapshot: the copy works out its own.
 impl Clone for Lineups {
     fn clone(&self) -> Self {
-        Lineups::new(self.nodes.len())
+        Lineups::default()
     }
 }
 
@@ -149,28 +271,32 @@ pub(crate) fn budgets(snapshot: &Snapshot) -> &Budgets {
     snapshot.lineups.budgets.get_or_init(make)
 }
 
-/// The pods of a node, in its order.
-pub(crate) fn members(snapshot: &Snapshot, node: NodeId) -> &[Member] {
-    &snapshot.lineups.reaches(snapshot, node).members
+/// The pods on the nodes of a snapshot.
+pub(crate) fn members(snapshot: &Snapshot) -> &Members {
+    let known = &snapshot.lineups.members;
+    // Several threads may do the same at first, and none of them waits: a thread that waits here for its share of the work
+    // might be handed a pod that waits for this thread.
+    known.get().unwrap_or_else(|| {
+        let members = Members::of(snapshot);
+        known.get_or_init(|| members)
+    })
 }
 
-/// The pods of a node below a priority, with the budgets in canonical order.
-pub(crate) fn below(snapshot: &Snapshot, node: NodeId, priority: i32) -> Cow<'_, Lineup> {
-    static NOBODY: OnceLock<Lineup> = OnceLock::new();
-    let lineups = &snapshot.lineups;
-    let reaches = lineups.reaches(snapshot, node);
-    let Some(highest) = reaches.priorities.partition_point(|it| *it < priority).checked_sub(1) else {
-        return Cow::Borrowed(NOBODY.get_or_init(Lineup::default));
-    };
-    let kept = &reaches.lineups[highest];
-    if let Some(lineup) = kept.get() {
-        return Cow::Borrowed(lineup);
+/// The pods below a priority, with the budgets in canonical order.
+pub(crate) fn below(snapshot: &Snapshot, priority: i32) -> Arc<Lineup> {
+    let (lineups, members) = (&snapshot.lineups, members(snapshot));
+    let upto = lineups.upto.get_or_init(|| members.priorities().into_iter().map(|it| (it, OnceLock::new())).collect());
+    let highest = upto.partition_point(|it| it.0 < priority).checked_sub(1);
+    let known = highest.map(|at| &upto[at].1);
+    if let Some(lineup) = known.and_then(OnceLock::get) {
+        return Arc::clone(lineup);
     }
-    let lineup = Lineup::of(snapshot, &reaches.members, sorted_below(snapshot, &reaches.members, priority), &[]);
+    let lineup = Arc::new(Lineup::below(snapshot, members, priority));
+    let Some(known) = known else { return lineup };
     if lineups.kept.fetch_add(lineup.victims.len(), Ordering::Relaxed) > MOST_KEPT {
-        return Cow::Owned(lineup);
+        return lineup;
     }
-    Cow::Borrowed(kept.get_or_init(|| lineup))
+    Arc::clone(known.get_or_init(|| lineup))
 }
 
 /// The pods of a node that have a lower priority, in its order. Nothing else protects a pod.
@@ -180,23 +306,14 @@ pub(crate) fn unsorted_below(snapshot: &Snapshot, node: NodeId, priority: i32) -
     lower.filter(|it| it.priority < priority).collect()
 }
 
-/// Those of a node's pods that have a lower priority, most important first.
-fn sorted_below(snapshot: &Snapshot, members: &[Member], priority: i32) -> Box<[Importance]> {
-    let lower = members.iter().map(|it| it.importance).filter(|it| it.priority < priority);
-    let mut victims: Box<[Importance]> = lower.collect();
-    importance::sort(&mut victims, &snapshot.behavior.preemption, now(snapshot));
-    victims
-}
-
 /// Sets of budgets that match one potential victim of a node and may run out there. A budget that cannot run out on a
 /// node is charged in vain, wherever it stands.
-pub(crate) fn contested(snapshot: &Snapshot, lineup: &Lineup) -> Vec<Vec<PdbId>> {
-    let charges = &lineup.charges;
+pub(crate) fn contested(snapshot: &Snapshot, charges: Charges<'_>) -> Vec<Vec<PdbId>> {
     if !charges.has_shared() {
         return Vec::new();
     }
-    let matching = |at: usize| charges.of(at).iter().map(|charge| charge.pdb).collect::<Vec<_>>();
-    let all: Vec<Vec<PdbId>> = (0..lineup.victims.len()).map(matching).filter(|found| !found.is_empty()).collect();
+    let budgets = |all: &[(u32, PdbCharge)]| all.iter().map(|it| it.1.pdb).collect();
+    let all: Vec<Vec<PdbId>> = charges.by_victim().map(budgets).collect();
     let runs_out = |pdb: &PdbId| {
         let charged = all.iter().filter(|found| found.contains(pdb)).count();
         snapshot.cluster.pdb(*pdb).disruptions_allowed < i64::try_from(charged).unwrap_or(i64::MAX)

@@ -7,6 +7,7 @@ mod eligibility;
 mod equals;
 mod importance;
 pub(crate) mod lineup;
+mod members;
 mod pdb;
 mod pdb_orders;
 mod pick;
@@ -16,7 +17,7 @@ mod walk;
 
 use super::chain::CycleFilters;
 use super::framework::{Fault, Gap, GapEffect, GapSet, PodCycle, Verdict};
-use super::outcome::{Cause, DryRunFailure, Eligibility, Nomination, Preemption, Trace};
+use super::outcome::{Cause, DryRunFailure, Eligibility, Nomination, Preemption, Trace, Victim};
 use crate::kube::behavior::{DryRunError, NominationWithoutCandidate, PotentialOrder};
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::Kind;
@@ -69,7 +70,8 @@ pub(crate) fn run(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, statuses: &S
     }
     let behavior = &cycle.snapshot.behavior.preemption;
     let now = lineup::now(cycle.snapshot);
-    let runs = DryRuns { cycle: *cycle, filters, rank: &[], now };
+    let lineup = lineup::below(cycle.snapshot, cycle.incoming().priority());
+    let runs = DryRuns { cycle: *cycle, filters, lineup: &lineup, rank: &[], now };
     let mut splits = Vec::new();
     for Tried { node, result, gaps, splits_equals } in runs.all(&preempted.preemption.potential) {
         preempted.met = preempted.met.with(gaps);
@@ -103,7 +105,9 @@ pub(crate) fn run(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, statuses: &S
 
 /// The dry run of one node, step by step, as [`run`] does it.
 pub(crate) fn trace(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, node: NodeId) -> Trace {
-    walk::trace(&DryRuns { cycle: *cycle, filters, rank: &[], now: lineup::now(cycle.snapshot) }, node)
+    let (snapshot, priority) = (cycle.snapshot, cycle.incoming().priority());
+    let (lineup, now) = (lineup::below(snapshot, priority), lineup::now(snapshot));
+    walk::trace(&DryRuns { cycle: *cycle, filters, lineup: &lineup, rank: &[], now }, node)
 }
 
 fn without_candidate(cycle: &PodCycle<'_>, preemption: &Preemption) -> Nomination {
@@ -137,7 +141,7 @@ fn budget_gaps(cycle: &PodCycle<'_>, preemption: &Preemption) -> Vec<Gap> {
         effect: GapEffect::MayDiffer,
     };
     let missing = cluster.may_lack(Kind::PodDisruptionBudget).then(|| gap(None));
-    let charges = preemption.candidates.iter().flat_map(|it| &it.victims).flat_map(|victim| &victim.pdbs);
+    let charges = preemption.candidates.iter().flat_map(|it| &it.victims).flat_map(Victim::pdbs);
     let mut blank: Vec<_> = charges.map(|charge| charge.pdb).filter(|pdb| cluster.pdb(*pdb).status_missing).collect();
     blank.sort_unstable();
     blank.dedup();

@@ -8,6 +8,7 @@ use crate::model::id::{NamespaceId, PdbId, PodId, Symbol};
 use crate::model::labels::LabelPairs;
 use crate::model::selector::{LabelSelector, Operator};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// The budgets of a cluster, found by a label that each asks for. A budget without a selector matches no pod.
 #[derive(Debug)]
@@ -82,43 +83,50 @@ impl Budgets {
         behavior: &PreemptionBehavior,
         victims: &[Importance],
         rank: &Rank,
-        charges: &mut Charges,
-    ) {
-        charges.clear();
+    ) -> Charged {
+        let mut charging = Charging::default();
         let mut matching = Vec::new();
         for victim in victims {
             self.of(cluster, victim.pod, &mut matching);
-            charges.add(cluster, behavior, victim.pod, &mut matching, rank);
+            charging.add(cluster, behavior, victim.pod, &mut matching, rank);
         }
+        charging.done()
     }
 }
 
-/// What the potential victims of one node cost their budgets.
+/// What potential victims cost their budgets. Most cost none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Charges {
-    left: Vec<(PdbId, i64)>,
-    list: Vec<PdbCharge>,
-    /// Per victim, where its charges end in the list, and whether it violates a budget.
-    ends: Vec<(usize, bool)>,
+pub(crate) struct Charged {
+    /// With the place of the victim on its node, ascending; of one victim, by budget.
+    list: Vec<(u32, PdbCharge)>,
+    /// The places of those that violate a budget, ascending.
+    violating: Vec<u32>,
 }
 
-impl Charges {
-    fn clear(&mut self) {
-        self.left.clear();
-        self.list.clear();
-        self.ends.clear();
-    }
+/// Those of one node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Charges<'c> {
+    list: &'c [(u32, PdbCharge)],
+    violating: &'c [u32],
+}
 
+/// Charges while they are added up.
+#[derive(Debug, Default)]
+pub(crate) struct Charging {
+    /// How many victims were charged.
+    victims: u32,
+    left: Vec<(PdbId, i64)>,
+    list: Vec<(u32, PdbCharge)>,
+    violating: Vec<u32>,
+}
+
+impl Charging {
     fn left(&mut self, pdb: PdbId, allowed: i64) -> &mut i64 {
         let at = self.left.iter().position(|(known, _)| *known == pdb).unwrap_or_else(|| {
             self.left.push((pdb, allowed));
             self.left.len() - 1
         });
         &mut self.left[at].1
-    }
-
-    fn push(&mut self, charge: PdbCharge) {
-        self.list.push(charge);
     }
 
     /// Charges the next victim to the budgets that match it, which are in the canonical order.
@@ -133,8 +141,14 @@ impl Charges {
         if !rank.is_empty() {
             matching.sort_unstable_by_key(|pdb| rank[pdb.index()]);
         }
-        let violates = !matching.is_empty() && self.charge(cluster, behavior, pod, matching);
-        self.ends.push((self.list.len(), violates));
+        if !matching.is_empty() {
+            let begin = self.list.len();
+            if self.charge(cluster, behavior, pod, matching) {
+                self.violating.push(self.victims);
+            }
+            self.list[begin..].sort_unstable_by_key(|it| it.1.pdb);
+        }
+        self.victims += 1;
     }
 
     /// Charges one victim; tells whether it violates a budget.
@@ -170,27 +184,70 @@ impl Charges {
                 }
             }
             violates |= violated;
-            self.push(PdbCharge { pdb, allowed: budget.disruptions_allowed, violated, already_disrupted: listed });
+            let allowed = budget.disruptions_allowed;
+            self.list.push((self.victims, PdbCharge { pdb, allowed, violated, already_disrupted: listed }));
         }
         violates
     }
 
+    /// All charges, once every victim was charged.
+    pub(crate) fn done(self) -> Charged {
+        Charged { list: self.list, violating: self.violating }
+    }
+}
+
+impl Charged {
+    /// All of them, of one node.
+    pub(crate) fn all(&self) -> Charges<'_> {
+        Charges { list: &self.list, violating: &self.violating }
+    }
+
+    /// Those of one node among others.
+    pub(crate) fn some(&self, list: Range<usize>, violating: Range<usize>) -> Charges<'_> {
+        Charges { list: &self.list[list], violating: &self.violating[violating] }
+    }
+
+    /// How many charges there are, and how many violations.
+    pub(crate) fn ends(&self) -> (usize, usize) {
+        (self.list.len(), self.violating.len())
+    }
+
+    /// Adds those of another node.
+    pub(crate) fn append(&mut self, more: Charged) {
+        self.list.extend(more.list);
+        self.violating.extend(more.violating);
+    }
+}
+
+impl<'c> Charges<'c> {
     /// Whether several budgets match one victim.
     pub(crate) fn has_shared(&self) -> bool {
-        let begins = std::iter::once(0).chain(self.ends.iter().map(|end| end.0));
-        begins.zip(&self.ends).any(|(begin, end)| end.0 - begin > 1)
+        self.list.windows(2).any(|pair| pair[0].0 == pair[1].0)
     }
 
-    /// Whether the victim of a position violates a budget.
-    pub(crate) fn violates(&self, victim: usize) -> bool {
-        self.ends[victim].1
+    /// How many victims violate a budget.
+    pub(crate) fn violating(&self) -> usize {
+        self.violating.len()
     }
 
-    /// The charges of the victim of a position, by budget.
-    pub(crate) fn of(&self, victim: usize) -> Vec<PdbCharge> {
-        let start = victim.checked_sub(1).map_or(0, |before| self.ends[before].0);
-        let mut all = self.list[start..self.ends[victim].0].to_vec();
-        all.sort_unstable_by_key(|charge| charge.pdb);
-        all
+    /// Whether the victim of a place violates a budget.
+    #[inline]
+    pub(crate) fn violates(&self, victim: u32) -> bool {
+        !self.violating.is_empty() && self.violating.binary_search(&victim).is_ok()
+    }
+
+    /// The charges of the victim of a place, by budget.
+    #[inline]
+    pub(crate) fn of(&self, victim: u32) -> Vec<PdbCharge> {
+        if self.list.is_empty() {
+            return Vec::new();
+        }
+        let begin = self.list.partition_point(|it| it.0 < victim);
+        self.list[begin..].iter().take_while(|it| it.0 == victim).map(|it| it.1).collect()
+    }
+
+    /// The charges of each victim that has any.
+    pub(crate) fn by_victim(&self) -> impl Iterator<Item = &'c [(u32, PdbCharge)]> + use<'c> {
+        self.list.chunk_by(|one, other| one.0 == other.0)
     }
 }

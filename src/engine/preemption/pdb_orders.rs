@@ -35,7 +35,7 @@ pub(crate) fn of(runs: &DryRuns<'_>, nodes: &[NodeId]) -> Orders {
     let snapshot = runs.cycle.snapshot;
     let mut groups = Groups::new(count);
     for node in nodes {
-        let sets = lineup::contested(snapshot, &runs.lineup(*node));
+        let sets = lineup::contested(snapshot, runs.reach(*node).charges);
         if sets.is_empty() {
             continue;
         }

@@ -12,7 +12,7 @@ use super::lineup;
 use super::pdb::Charges;
 use crate::kube::behavior::{NoLowerPriority, NoVictimNeeded, VictimOrder};
 use crate::model::id::{NodeId, PodId};
-use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Tries one node and writes down every step.
 pub(crate) fn trace(runs: &DryRuns<'_>, node: NodeId) -> Trace {
@@ -40,9 +40,8 @@ fn walk(runs: &DryRuns<'_>, node: NodeId, trace: &mut Trace) -> Result<Candidate
         return Err(DryRunFailure::Rejected(emptied));
     }
     importance::sort(&mut potential, behavior, runs.now);
-    let mut charges = Charges::default();
-    lineup::budgets(snapshot).charge(&snapshot.cluster, behavior, &potential, runs.rank, &mut charges);
-    let candidate = reprieve(room, &potential, &charges, trace)?;
+    let charged = lineup::budgets(snapshot).charge(&snapshot.cluster, behavior, &potential, runs.rank);
+    let candidate = reprieve(room, &potential, charged.all(), trace)?;
     match behavior.no_victim_needed {
         NoVictimNeeded::Fails if candidate.victims.is_empty() => Err(DryRunFailure::NoVictimNeeded),
         NoVictimNeeded::Fails | NoVictimNeeded::Candidate | NoVictimNeeded::Wins => Ok(candidate),
@@ -53,16 +52,16 @@ fn walk(runs: &DryRuns<'_>, node: NodeId, trace: &mut Trace) -> Result<Candidate
 fn reprieve(
     mut room: Room<'_>,
     potential: &[Importance],
-    charges: &Charges,
+    charges: Charges<'_>,
     trace: &mut Trace,
 ) -> Result<Candidate, DryRunFailure> {
-    let (violating, others): (Vec<usize>, Vec<usize>) =
-        (0..potential.len()).partition(|&victim| charges.violates(victim));
+    let places = || (0..).take(potential.len());
+    let (violating, others): (Vec<u32>, Vec<u32>) = places().partition(|&victim| charges.violates(victim));
     let mixed = !violating.is_empty() && !others.is_empty();
-    let mut evicted: Vec<(usize, NodeStatus)> = Vec::new();
+    let mut evicted: Vec<(u32, NodeStatus)> = Vec::new();
     let mut reprieved = Vec::new();
     for at in violating.into_iter().chain(others) {
-        let pod = potential[at].pod;
+        let pod = potential[at as usize].pod;
         room.add(pod)?;
         let status = room.judge();
         let (pdbs, violates) = (charges.of(at), charges.violates(at));
@@ -75,21 +74,15 @@ fn reprieve(
         }
     }
     let behavior = &room.runs.cycle.snapshot.behavior.preemption;
-    let mut order: Vec<Importance> = evicted.iter().map(|(at, _)| potential[*at]).collect();
+    let mut order: Vec<Importance> = evicted.iter().map(|(at, _)| potential[*at as usize]).collect();
     match behavior.victim_order {
         VictimOrder::Importance if mixed => importance::sort(&mut order, behavior, room.runs.now),
         VictimOrder::Importance | VictimOrder::ViolatingFirst => {}
     }
     let pdb_violations = evicted.iter().filter(|(at, _)| charges.violates(*at)).count();
     let victims = order.iter().filter_map(|victim| {
-        let (at, status) = evicted.iter().find(|(at, _)| potential[*at].pod == victim.pod)?;
-        Some(Victim {
-            pods: SmallVec::from_slice(&[victim.pod]),
-            pdbs: charges.of(*at),
-            violates: charges.violates(*at),
-            kept_out_by: Some(status.clone()),
-            equals: Vec::new(),
-        })
+        let (at, status) = evicted.iter().find(|(at, _)| potential[*at as usize].pod == victim.pod)?;
+        Some(Victim::new(victim.pod, charges.of(*at), charges.violates(*at), Arc::new(status.clone())))
     });
     Ok(Candidate {
         node: room.view.node_id(),
