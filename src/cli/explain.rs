@@ -21,16 +21,14 @@ use crate::report::escape::safe;
 use crate::report::json::{self, API_VERSION, ExplainReport, PodOutcome, PodReport, Tool};
 use crate::report::ndjson::PodLine;
 use crate::report::page::{Ink, Page, TableRow};
-use crate::report::pretty::Rendered;
 use crate::report::story::{self, Detail};
 use crate::report::view::{self, View};
 use crate::report::written::Written;
 use crate::report::{node_story, pretty, problems, summary};
 use crate::source::meter::Meter;
-use rayon::prelude::*;
-use serde::ser::{Error as _, Serialize, SerializeSeq, Serializer};
+use serde::ser::{Serialize, SerializeSeq, Serializer};
 use std::cell::Cell;
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 /// Pods that are answered together: enough for every processor, few enough to hold their reports in memory.
@@ -177,11 +175,37 @@ impl<'a> Run<'a> {
     fn answers<'t>(&self, targets: &'t [Target]) -> Vec<Answer<'t>> {
         let desk = &self.desk;
         let answers = self.pool.install_or_here(|| desk.answers(targets));
-        self.meter.advance(targets.len() as u64);
-        for answer in &answers {
-            self.exit.set(self.exit.get().max(self.judge(answer)));
-        }
+        answers.iter().for_each(|it| self.told(it));
         answers
+    }
+
+    /// Hands over the answers in turn, while the next ones are made where there is a thread for that.
+    fn answered<'t, E>(
+        &self,
+        targets: &'t [Target],
+        mut take: impl FnMut(&[Answer<'t>]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (desk, pool) = (&self.desk, self.pool);
+        let make = move |batch| pool.install_or_here(|| desk.answers(batch));
+        let mut batches = targets.chunks(self.batch());
+        if targets.len() == 1 || pool.install_or_here(rayon::current_num_threads) == 1 {
+            return batches.try_for_each(|batch| take(&make(batch)));
+        }
+        std::thread::scope(|scope| {
+            let mut next = batches.next().map(|batch| scope.spawn(move || make(batch)));
+            while let Some(making) = next {
+                let answers = making.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                next = batches.next().map(|batch| scope.spawn(move || make(batch)));
+                take(&answers)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Counts an answer.
+    fn told(&self, answer: &Answer<'_>) {
+        self.meter.advance(1);
+        self.exit.set(self.exit.get().max(self.judge(answer)));
     }
 
     fn judge(&self, answer: &Answer<'_>) -> Exit {
@@ -357,27 +381,13 @@ struct Streamed<'r, 'a> {
 impl Serialize for Streamed<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(Some(self.targets.len()))?;
-        let (desk, node) = (&self.run.desk, self.run.node);
-        // Several threads write reports side by side; a single one writes them where they belong.
-        let several = self.targets.len() > 1;
-        let written = several.then(|| Written::new(desk.cluster()));
-        let written = written.as_ref();
-        let spread = several && self.run.pool.install_or_here(rayon::current_num_threads) > 1;
-        let mut rendered: Vec<Rendered> = Vec::new();
-        for batch in self.targets.chunks(self.run.batch()) {
-            let answers = self.run.answers(batch);
-            if !spread {
-                answers.iter().try_for_each(|it| list.serialize_element(&report(desk, node, it, written)))?;
-                continue;
-            }
-            rendered.resize_with(answers.len(), Rendered::default);
-            let render =
-                |(into, answer): (&mut Rendered, &Answer<'_>)| into.element(&report(desk, node, answer, written));
-            let made: io::Result<()> =
-                self.run.pool.install_or_here(|| rendered.par_iter_mut().zip(&answers).try_for_each(render));
-            made.map_err(S::Error::custom)?;
-            rendered.iter().try_for_each(|it| list.serialize_element(it))?;
-        }
+        let (run, desk) = (self.run, &self.run.desk);
+        let written = (self.targets.len() > 1).then(|| Written::new(desk.cluster()));
+        let mut print = |answer: &Answer<'_>| {
+            run.told(answer);
+            list.serialize_element(&report(desk, run.node, answer, written.as_ref()))
+        };
+        run.answered(self.targets, |answers| answers.iter().try_for_each(&mut print))?;
         list.end()
     }
 }

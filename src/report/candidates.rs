@@ -1,18 +1,19 @@
 //! Candidates and their victims for programs.
 
 use super::json::{CandidateRow, CriterionName, VictimRow};
-use super::pretty::{line_at, splice, text_at};
+use super::pretty::{one_line, splice};
 use super::rows::{Rows, TimeText};
 use super::said::Said;
-use super::view::View;
-use super::written::{AROUND_VICTIM, OnNode, Written};
+use super::view::{self, View};
+use super::written::{BETWEEN_KEYS, NO_BUDGETS, OnNode, VICTIM_BREAK, VICTIMS_END, Written};
+use crate::engine::framework::NodeStatus;
 use crate::engine::outcome::{Candidate, Criterion, Preemption, Victim};
 use crate::model::cluster::Cluster;
 use crate::model::id::{NodeId, PodId};
-use serde::ser::{Serialize, SerializeSeq, Serializer};
-use std::borrow::Cow;
+use serde::ser::{Serialize, SerializeTupleStruct, Serializer};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Makes the rows of candidates.
 #[derive(Clone)]
@@ -40,15 +41,15 @@ impl<'a> Candidates<'a> {
     }
 
     fn row(&self, it: &'a Candidate, lost_on: Option<Criterion>) -> CandidateRow<'a> {
-        let written = self.written.map(|written| (written, written.on_node(self.view.cycle.snapshot, it.node)));
+        let on_node = self.written.and_then(|written| written.on_node(self.view.cycle.snapshot, it.node));
         CandidateRow {
             node: self.view.node_name(it.node),
             pdb_violations: it.pdb_violations,
             highest_victim_priority: it.score.highest_priority,
             priority_sum: it.score.priority_sum,
             earliest_start_time: it.score.earliest_start.map(TimeText),
-            victims: Victims { rows: self.clone(), candidate: it, written },
-            reprieved: Keys { cluster: self.view.cluster(), pods: &it.reprieved, on_node: written.map(|it| it.1) },
+            victims: Victims { rows: self.clone(), candidate: it, on_node },
+            reprieved: Keys { cluster: self.view.cluster(), pods: &it.reprieved, on_node },
             lost_on: lost_on.map(criterion_name),
         }
     }
@@ -64,21 +65,21 @@ impl<'a> Candidates<'a> {
             pdbs: victim.pdbs().iter().map(|it| view.charge(it)).collect(),
             kept_out_by: Some(self.said.borrow_mut().reasons(view, &victim.kept_out_by, node)),
             equals: view.pod_keys(victim.equals()),
-            ..self.pod(victim.pod)
+            ..victim_row(view.cluster(), victim.pod)
         }
     }
+}
 
-    /// What a pod says as a victim wherever it is one.
-    fn pod(&self, id: PodId) -> VictimRow<'a> {
-        let pod = self.view.cluster().pod(id);
-        VictimRow {
-            pod: self.view.cluster().pod_key(id),
-            priority: pod.priority(),
-            start_time: pod.started.map(TimeText),
-            owner: self.view.owner_text(id),
-            terminating: pod.deleted.is_some(),
-            ..VictimRow::default()
-        }
+/// What a pod says as a victim wherever it is one.
+pub(super) fn victim_row(cluster: &Cluster, id: PodId) -> VictimRow<'_> {
+    let pod = cluster.pod(id);
+    VictimRow {
+        pod: cluster.pod_key(id),
+        priority: pod.priority(),
+        start_time: pod.started.map(TimeText),
+        owner: view::owner_text(cluster, id),
+        terminating: pod.deleted.is_some(),
+        ..VictimRow::default()
     }
 }
 
@@ -86,57 +87,72 @@ impl<'a> Candidates<'a> {
 pub struct Victims<'a> {
     rows: Candidates<'a>,
     candidate: &'a Candidate,
-    written: Option<(&'a Written, &'a OnNode)>,
+    on_node: Option<&'a OnNode>,
 }
 
 impl Victims<'_> {
-    /// The text of a victim, in pieces, where there is one: what it says wherever it is one, its budgets, and the rest.
-    fn pieces(&self, victim: &Victim) -> Option<Pieces<'_>> {
-        let (written, on_node) = self.written?;
-        if !victim.equals().is_empty() {
-            return None;
-        }
-        let (rows, node) = (&self.rows, self.candidate.node);
-        let head = written.head(on_node, victim.pod, || rows.pod(victim.pod))?;
-        let budgets = match victim.pdbs() {
-            [] => Cow::Borrowed(&b"[]"[..]),
-            charges => {
-                let charges: Vec<_> = charges.iter().map(|it| rows.view.charge(it)).collect();
-                Cow::Owned(text_at(AROUND_VICTIM + 1, &charges))
+    /// Writes the victims, each on a line: what it says wherever it is one, its budgets, and the rest.
+    fn copied<S: Serializer>(&self, on_node: &OnNode, serializer: S) -> Result<S::Ok, S::Error> {
+        let (rows, candidate) = (&self.rows, self.candidate);
+        splice(serializer, |add| {
+            let (mut near, mut last) = (0, None);
+            add(b"[")?;
+            for (at, victim) in candidate.victims.iter().enumerate() {
+                let comma = usize::from(at == 0);
+                let place = on_node.place(victim.pod, near).filter(|_| victim.equals().is_empty());
+                let Some(place) = place else {
+                    add(&VICTIM_BREAK[comma..])?;
+                    add(&one_line(&rows.victim(candidate.node, victim)))?;
+                    continue;
+                };
+                near = place + 1;
+                add(&on_node.head(place)[comma..])?;
+                let ending = self.ending(victim, on_node.is_terminating(place), &mut last);
+                match victim.pdbs() {
+                    [] => add(&ending)?,
+                    charges => {
+                        let charges: Vec<_> = charges.iter().map(|it| rows.view.charge(it)).collect();
+                        add(&one_line(&charges))?;
+                        add(&ending[NO_BUDGETS.len()..])?;
+                    }
+                }
             }
-        };
-        let ending = rows.said.borrow_mut().ending(&rows.view, &victim.kept_out_by, node, head.terminating);
-        Some(Pieces { head, budgets, ending })
+            add(&VICTIMS_END[usize::from(candidate.victims.is_empty()) * (VICTIMS_END.len() - 1)..])
+        })
     }
+
+    /// What a victim says from its budgets on, as if it had none. Neighbours mostly say the same.
+    fn ending<'v>(&self, victim: &'v Victim, terminating: bool, last: &mut Option<Ending<'v>>) -> Rc<[u8]> {
+        let why = &victim.kept_out_by;
+        if let Some(last) = last
+            && Arc::ptr_eq(last.why, why)
+            && last.terminating == terminating
+        {
+            return Rc::clone(&last.text);
+        }
+        let text = self.rows.said.borrow_mut().ending(&self.rows.view, why, self.candidate.node, terminating);
+        Rc::clone(&last.insert(Ending { why, terminating, text }).text)
+    }
+}
+
+/// What a victim said after its budgets.
+struct Ending<'v> {
+    why: &'v Arc<NodeStatus>,
+    terminating: bool,
+    text: Rc<[u8]>,
 }
 
 impl Serialize for Victims<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let victims = &self.candidate.victims;
-        let mut list = serializer.serialize_seq(Some(victims.len()))?;
-        for victim in victims {
-            match self.pieces(victim) {
-                Some(pieces) => list.serialize_element(&pieces)?,
-                None => list.serialize_element(&self.rows.victim(self.candidate.node, victim))?,
-            }
+        match self.on_node {
+            Some(on_node) => self.copied(on_node, serializer),
+            None => serializer
+                .collect_seq(self.candidate.victims.iter().map(|it| self.rows.victim(self.candidate.node, it))),
         }
-        list.end()
     }
 }
 
-struct Pieces<'a> {
-    head: Cow<'a, super::written::Head>,
-    budgets: Cow<'static, [u8]>,
-    ending: Rc<[u8]>,
-}
-
-impl Serialize for Pieces<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        splice(serializer, [&*self.head.text, &*self.budgets, &*self.ending])
-    }
-}
-
-/// `namespace/name` of pods of a node.
+/// `namespace/name` of pods of a node, on one line.
 pub struct Keys<'a> {
     cluster: &'a Cluster,
     pods: &'a [PodId],
@@ -145,15 +161,19 @@ pub struct Keys<'a> {
 
 impl Serialize for Keys<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some(on_node) = self.on_node.filter(|_| !self.pods.is_empty()) else {
-            return serializer.collect_seq(self.pods.iter().map(|it| self.cluster.pod_key(*it)));
+        let Some(on_node) = self.on_node else {
+            let mut keys = serializer.serialize_tuple_struct("Keys", self.pods.len())?;
+            self.pods.iter().try_for_each(|it| keys.serialize_field(&self.cluster.pod_key(*it)))?;
+            return keys.end();
         };
-        let mut lines = on_node.lines(self.cluster, self.pods);
-        let mut list = lines.next().unwrap_or_default().into_owned();
-        list[0] = b'[';
-        let mut last = line_at(AROUND_VICTIM - 1);
-        last.push(b']');
-        splice(serializer, std::iter::once(Cow::Owned(list)).chain(lines).chain([Cow::Owned(last)]))
+        splice(serializer, |add| {
+            add(b"[")?;
+            let mut comma = BETWEEN_KEYS.len();
+            for keys in on_node.keys(self.cluster, self.pods) {
+                add(&keys[std::mem::take(&mut comma)..])?;
+            }
+            add(b"]")
+        })
     }
 }
 

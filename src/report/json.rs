@@ -369,7 +369,7 @@ impl Serialize for SharedStatus {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             SharedStatus::Row(row) => row.serialize(serializer),
-            SharedStatus::Written(text) => splice(serializer, [text]),
+            SharedStatus::Written(text) => splice(serializer, |add| add(text)),
         }
     }
 }

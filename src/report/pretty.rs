@@ -1,10 +1,14 @@
 //! Pretty JSON for reports of many megabytes, written the way `serde_json` with [`SafeJson`] writes it, with less work for
-//! each line: a report about thousands of nodes is a few hundred thousand short strings.
+//! each line: a report about thousands of nodes is a few hundred thousand short strings. Rows of which there are tens of
+//! thousands stand on one line each.
 
 use super::escape::SafeJson;
 use serde::ser::{self, Serialize, SerializeTupleStruct as _, Serializer};
 use std::fmt;
 use std::io::{self, Write};
+
+/// Rows that stand on one line, with all that is in them: half of a long report would be the blanks before their fields.
+const ON_ONE_LINE: [&str; 5] = ["Keys", "PdbChargeRow", "PossibleRow", "Status", "VictimRow"];
 
 /// Bytes that are held before they are written.
 const BUFFER: usize = 1 << 16;
@@ -12,7 +16,7 @@ const BUFFER: usize = 1 << 16;
 /// Writes a report.
 pub fn write(report: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
     let buffer = Vec::with_capacity(2 * BUFFER);
-    let mut writer = Writer { out, buffer, held: BUFFER, depth: 0, verbatim: false };
+    let mut writer = Writer { out, buffer, held: BUFFER, depth: 0, on_one_line: false, verbatim: false };
     report.serialize(&mut writer).map_err(|failed| failed.0)?;
     writer.drain()
 }
@@ -48,55 +52,31 @@ impl Serialize for Bytes<'_> {
     }
 }
 
-/// Writes a value whose text was written before, by [`text_at`] at the same depth, in one piece or several. Only for
-/// [`write()`] and [`Rendered`].
+/// Writes a value whose text was written before, in pieces that `pieces` hands over one after the other. Only for
+/// [`write()`].
 pub fn splice<S: Serializer>(
     serializer: S,
-    pieces: impl IntoIterator<Item = impl AsRef<[u8]>>,
+    pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), S::Error>) -> Result<(), S::Error>,
 ) -> Result<S::Ok, S::Error> {
     let mut tuple = serializer.serialize_tuple_struct(SPLICED, 0)?;
-    for piece in pieces {
-        tuple.serialize_field(&Bytes(piece.as_ref()))?;
-    }
+    pieces(&mut |piece| tuple.serialize_field(&Bytes(piece)))?;
     tuple.end()
 }
 
-/// The text of a value that stands within so many lists and objects.
-pub fn text_at(depth: usize, value: &(impl Serialize + ?Sized)) -> Vec<u8> {
-    add_text(Vec::new(), depth, value).expect("memory takes any text, and rows have texts for keys")
+/// The text of a value on one line.
+pub fn one_line(value: &(impl Serialize + ?Sized)) -> Vec<u8> {
+    let mut text = Vec::new();
+    add_line(&mut text, value);
+    text
 }
 
-/// A new line within so many lists and objects.
-pub fn line_at(depth: usize) -> Vec<u8> {
-    let mut line = vec![b' '; 1 + 2 * depth];
-    line[0] = b'\n';
-    line
-}
-
-fn add_text(buffer: Vec<u8>, depth: usize, value: &(impl Serialize + ?Sized)) -> io::Result<Vec<u8>> {
-    let mut writer = Writer { out: &mut io::sink(), buffer, held: usize::MAX, depth, verbatim: false };
-    value.serialize(&mut writer).map_err(|failed| failed.0)?;
-    Ok(writer.buffer)
-}
-
-/// A value that was written before, by [`Rendered::element`]. Only for [`write()`].
-#[derive(Debug, Default)]
-pub struct Rendered(Vec<u8>);
-
-impl Rendered {
-    /// Writes an element of a list that stands in the outermost object; what was written before makes room.
-    pub fn element(&mut self, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
-        let mut buffer = std::mem::take(&mut self.0);
-        buffer.clear();
-        self.0 = add_text(buffer, 2, value)?;
-        Ok(())
-    }
-}
-
-impl Serialize for Rendered {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        splice(serializer, [&self.0])
-    }
+/// Adds the text of a value on one line.
+pub fn add_line(text: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    let buffer = std::mem::take(text);
+    let mut writer =
+        Writer { out: &mut io::sink(), buffer, held: usize::MAX, depth: 0, on_one_line: true, verbatim: false };
+    value.serialize(&mut writer).expect("memory takes any text, and rows have texts for keys");
+    *text = writer.buffer;
 }
 
 struct Writer<'w> {
@@ -105,6 +85,8 @@ struct Writer<'w> {
     /// Bytes that are held before they are written.
     held: usize,
     depth: usize,
+    /// Whatever is written stands on one line.
+    on_one_line: bool,
     /// The next bytes were written before.
     verbatim: bool,
 }
@@ -183,7 +165,7 @@ impl Writer<'_> {
 
     fn close(&mut self, bracket: u8, empty: bool) -> Result<(), Failed> {
         self.depth -= 1;
-        if !empty {
+        if !empty && !self.on_one_line {
             self.line()?;
         }
         self.buffer.push(bracket);
@@ -193,7 +175,9 @@ impl Writer<'_> {
     /// `{"Variant": `.
     fn open_variant(&mut self, variant: &str) -> Result<(), Failed> {
         self.open(b'{');
-        self.line()?;
+        if !self.on_one_line {
+            self.line()?;
+        }
         self.text(variant)?;
         self.buffer.extend_from_slice(b": ");
         Ok(())
@@ -214,6 +198,8 @@ enum Form {
     Plain,
     /// Within the object that names a variant.
     OfVariant,
+    /// The outermost that stands on one line.
+    OnOneLine,
     /// Pieces of a text, with nothing around them and between them.
     Spliced,
 }
@@ -229,17 +215,30 @@ impl<'c, 'w> Compound<'c, 'w> {
         Ok(Compound { form: Form::OfVariant, ..Compound::new(writer, brackets) })
     }
 
+    /// What is to stand on one line.
+    fn on_one_line(writer: &'c mut Writer<'w>, brackets: [u8; 2]) -> Self {
+        let form = if writer.on_one_line { Form::Plain } else { Form::OnOneLine };
+        writer.on_one_line = true;
+        Compound { form, ..Compound::new(writer, brackets) }
+    }
+
     fn next(&mut self) -> Result<(), Failed> {
-        if !self.empty {
+        let first = std::mem::take(&mut self.empty);
+        if self.writer.on_one_line {
+            if !first {
+                self.writer.buffer.extend_from_slice(b", ");
+            }
+            return Ok(());
+        }
+        if !first {
             self.writer.buffer.push(b',');
         }
-        self.empty = false;
         self.writer.line()
     }
 
     fn element(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Failed> {
         match self.form {
-            Form::Plain | Form::OfVariant => self.next()?,
+            Form::Plain | Form::OfVariant | Form::OnOneLine => self.next()?,
             Form::Spliced => self.writer.verbatim = true,
         }
         value.serialize(&mut *self.writer)
@@ -258,6 +257,11 @@ impl<'c, 'w> Compound<'c, 'w> {
     fn finish(self) -> Result<(), Failed> {
         match self.form {
             Form::Plain => self.writer.close(self.bracket, self.empty),
+            Form::OnOneLine => {
+                self.writer.close(self.bracket, self.empty)?;
+                self.writer.on_one_line = false;
+                Ok(())
+            }
             Form::OfVariant => {
                 self.writer.close(self.bracket, self.empty)?;
                 self.writer.close(b'}', false)
@@ -365,6 +369,9 @@ impl<'c, 'w> ser::Serializer for &'c mut Writer<'w> {
         if name == SPLICED {
             return Ok(Compound { writer: self, empty: true, bracket: LIST[1], form: Form::Spliced });
         }
+        if ON_ONE_LINE.contains(&name) {
+            return Ok(Compound::on_one_line(self, LIST));
+        }
         Ok(Compound::new(self, LIST))
     }
 
@@ -382,7 +389,10 @@ impl<'c, 'w> ser::Serializer for &'c mut Writer<'w> {
         Ok(Compound::new(self, OBJECT))
     }
 
-    fn serialize_struct(self, _name: &'static str, _len: usize) -> Result<Compound<'c, 'w>, Failed> {
+    fn serialize_struct(self, name: &'static str, _len: usize) -> Result<Compound<'c, 'w>, Failed> {
+        if ON_ONE_LINE.contains(&name) {
+            return Ok(Compound::on_one_line(self, OBJECT));
+        }
         Ok(Compound::new(self, OBJECT))
     }
 
@@ -533,18 +543,25 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_was_written_before_is_written_as_it_is_otherwise() {
-        let lists = |make: &dyn Fn() -> Rendered| BTreeMap::from([("first", vec![make(), make()]), ("last", vec![])]);
-        let rendered = || {
-            let mut rendered = Rendered::default();
-            rendered.element(&7).unwrap();
-            rendered.element(&report()).unwrap();
-            rendered
-        };
+    fn rows_of_which_there_are_many_stand_on_one_line() {
+        #[derive(Serialize)]
+        struct Status {
+            reasons: Vec<&'static str>,
+            none: Vec<u8>,
+            every: Every,
+            within: Option<Box<Status>>,
+        }
+        let row = |within| Status { reasons: vec!["a", "b"], none: vec![], every: Every::Two(1, 'x'), within };
+        let rows = [row(Some(Box::new(row(None)))), row(None)];
         let mut text = Vec::new();
-        write(&lists(&rendered), &mut text).unwrap();
-        let otherwise = BTreeMap::from([("first", vec![report(), report()]), ("last", vec![])]);
-        assert_eq!(String::from_utf8(text).unwrap(), usual(&otherwise));
+        write(&BTreeMap::from([("rows", &rows)]), &mut text).unwrap();
+        let inner = r#"{"reasons": ["a", "b"], "none": [], "every": {"Two": [1, "x"]}, "within": null}"#;
+        let outer = inner.replace("null", inner);
+        let text = String::from_utf8(text).unwrap();
+        assert_eq!(text, format!("{{\n  \"rows\": [\n    {outer},\n    {inner}\n  ]\n}}"));
+        let otherwise = serde_json::to_value(BTreeMap::from([("rows", &rows)])).unwrap();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), otherwise);
+        assert_eq!(one_line(&rows), format!("[{outer}, {inner}]").into_bytes());
     }
 
     #[test]
@@ -553,16 +570,17 @@ mod tests {
         impl Serialize for Pieces {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let (head, rest) = self.0.split_at(self.0.len() / 3);
-                splice(serializer, [head, b"", rest])
+                splice(serializer, |add| [head, b"", rest].into_iter().try_for_each(add))
             }
         }
-        let many: Vec<Report> = (0..200).map(|_| report()).collect();
-        let (pieces, long) = (Pieces(text_at(2, &report())), Pieces(text_at(1, &many)));
+        let many: Vec<Report> = (0..500).map(|_| report()).collect();
+        let (short, long) = (Pieces(one_line(&report())), Pieces(one_line(&many)));
         assert!(long.0.len() > 2 * BUFFER);
         let mut text = Vec::new();
-        write(&(&long, [&pieces, &pieces], 1, &long), &mut text).unwrap();
-        assert_eq!(String::from_utf8(text).unwrap(), usual(&(&many, [report(), report()], 1, &many)));
-        assert_eq!(line_at(2), b"\n    ");
+        write(&(&long, [&short, &short], 1, &long), &mut text).unwrap();
+        let [short, long] = [&short, &long].map(|it| std::str::from_utf8(&it.0).unwrap());
+        let expected = format!("[\n  {long},\n  [\n    {short},\n    {short}\n  ],\n  1,\n  {long}\n]");
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Statuses that were put into words before: thousands of nodes say the same few things.
 
-use super::json::{SharedStatus, Status, VictimRow};
-use super::pretty::text_at;
+use super::json::{SharedStatus, Status};
+use super::pretty::one_line;
 use super::view::View;
-use super::written::{self, AROUND_STATUS};
+use super::written;
 use crate::engine::framework::NodeStatus;
 use crate::engine::outcome::DryRunFailure;
 use crate::kube::behavior::NoVictimsText;
@@ -59,12 +59,9 @@ impl Said {
         find(&mut self.reasons, status, || reasons(view, status, node))
     }
 
-    /// What a victim without further pods says after its budgets.
+    /// What a victim without further pods says after its budgets, an empty list of these before it.
     pub(super) fn ending(&mut self, view: &View<'_>, status: &NodeStatus, node: NodeId, terminating: bool) -> Rc<[u8]> {
-        let make = || {
-            let row = VictimRow { kept_out_by: Some(reasons(view, status, node)), terminating, ..VictimRow::default() };
-            written::halves(row).1.into()
-        };
+        let make = || written::ending(Some(reasons(view, status, node)), terminating).into();
         find(&mut self.endings[usize::from(terminating)], status, make)
     }
 }
@@ -72,7 +69,7 @@ impl Said {
 fn shared(words: StatusWords, written: bool) -> SharedStatus {
     let row = status_row(words);
     match written {
-        true => SharedStatus::Written(text_at(AROUND_STATUS, &row).into()),
+        true => SharedStatus::Written(one_line(&row).into()),
         false => SharedStatus::Row(Rc::new(row)),
     }
 }

@@ -25,6 +25,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::SystemTime;
 
+/// `Kind/name` of a pod's controller.
+pub(super) fn owner_text(cluster: &Cluster, pod: PodId) -> Option<OwnerText<'_>> {
+    let owner = cluster.pod(pod).owner?;
+    Some(OwnerText { kind: cluster.text(owner.kind), name: cluster.text(owner.name) })
+}
+
 /// One pod's outcome with everything that gives its ids names.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
@@ -282,12 +288,7 @@ impl<'a> View<'a> {
 
     /// `Kind/name` of a pod's controller.
     pub fn owner(&self, pod: PodId) -> Option<String> {
-        self.owner_text(pod).map(|it| it.to_string())
-    }
-
-    pub(super) fn owner_text(&self, pod: PodId) -> Option<OwnerText<'a>> {
-        let owner = self.cluster().pod(pod).owner?;
-        Some(OwnerText { kind: self.cluster().text(owner.kind), name: self.cluster().text(owner.name) })
+        owner_text(self.cluster(), pod).map(|it| it.to_string())
     }
 
     /// `namespace/name` of a budget.

@@ -1,25 +1,34 @@
 //! What reports say of a pod wherever it is a victim or may stay, as JSON text that is made once: of a large cluster, the
 //! report of every pending pod names most pods again.
 
+use super::candidates::victim_row;
 use super::json::VictimRow;
-use super::pretty::{line_at, text_at};
+use super::pretty::{add_line, one_line};
 use crate::engine::snapshot::Snapshot;
 use crate::model::cluster::Cluster;
 use crate::model::id::{NodeId, PodId};
 use memchr::memmem;
+use serde::Serialize;
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::rc::Rc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Lists and objects around a node's status in a report.
-pub(super) const AROUND_STATUS: usize = 4;
+/// What stands between two victims of a candidate.
+pub(super) const VICTIM_BREAK: &[u8] = b",\n            ";
 
-/// Lists and objects around a candidate's victims, and around the pods that may stay there.
-pub(super) const AROUND_VICTIM: usize = 6;
+/// What stands behind the last one; of no victims, its last byte.
+pub(super) const VICTIMS_END: &[u8] = b"\n          ]";
 
-/// How many bytes of victims are kept; further ones are written anew each time.
-const MOST_KEPT: usize = 64 << 20;
+/// What stands between two keys.
+pub(super) const BETWEEN_KEYS: &[u8] = b", ";
+
+/// The budgets of a victim that has none.
+pub(super) const NO_BUDGETS: &[u8] = b"[]";
+
+/// How many bytes are kept; of further nodes all is written anew each time.
+const MOST_KEPT: usize = 96 << 20;
 
 /// How many pods are looked through before a pod is searched among all of its node.
 const NEAR: usize = 32;
@@ -27,8 +36,8 @@ const NEAR: usize = 32;
 /// Texts about the pods of a snapshot, as far as any report needed them.
 #[derive(Debug)]
 pub struct Written {
-    nodes: Box<[OnceLock<OnNode>]>,
-    /// Bytes of victims.
+    nodes: Box<[OnceLock<Option<OnNode>>]>,
+    /// Bytes of texts.
     kept: AtomicUsize,
 }
 
@@ -39,19 +48,33 @@ pub(super) struct OnNode {
     pods: Box<[PodId]>,
     /// Where each pod stands among them, by [`PodId`].
     places: Box<[(PodId, usize)]>,
-    /// The keys, each with the comma and the new line before it.
-    keys: Box<[u8]>,
-    /// Where each key ends.
-    ends: Box<[usize]>,
-    victims: Box<[OnceLock<Head>]>,
+    /// The keys, each behind [`BETWEEN_KEYS`].
+    keys: Texts,
+    /// What each says as a victim up to the budgets that match it, behind [`VICTIM_BREAK`].
+    heads: Texts,
+    /// Which are being deleted already.
+    terminating: Box<[bool]>,
 }
 
-/// What a victim says up to the budgets that match it.
-#[derive(Clone, Debug)]
-pub(super) struct Head {
-    pub(super) text: Box<[u8]>,
-    /// It is being deleted already.
-    pub(super) terminating: bool,
+/// Texts, one behind the other.
+#[derive(Debug, Default)]
+struct Texts {
+    all: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    fn push(&mut self, before: &[u8], value: &impl Serialize, left_out: usize) {
+        self.all.extend_from_slice(before);
+        add_line(&mut self.all, value);
+        self.all.truncate(self.all.len() - left_out);
+        self.ends.push(self.all.len());
+    }
+
+    fn some(&self, from: usize, to: usize) -> &[u8] {
+        let begin = from.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.all[begin..self.ends[to - 1]]
+    }
 }
 
 impl Written {
@@ -60,27 +83,17 @@ impl Written {
         Written { nodes: cluster.nodes.iter().map(|_| OnceLock::new()).collect(), kept: AtomicUsize::new(0) }
     }
 
-    pub(super) fn on_node(&self, snapshot: &Snapshot, node: NodeId) -> &OnNode {
-        self.nodes[node.index()].get_or_init(|| OnNode::of(&snapshot.cluster, &snapshot.info(node).pods))
-    }
-
-    /// The beginning of a victim; `make` makes its row, for which budgets, reasons and other pods do not matter.
-    pub(super) fn head<'w>(
-        &'w self,
-        on_node: &'w OnNode,
-        pod: PodId,
-        make: impl FnOnce() -> VictimRow<'w>,
-    ) -> Option<Cow<'w, Head>> {
-        let slot = &on_node.victims[on_node.place(pod, 0)?];
-        if let Some(head) = slot.get() {
-            return Some(Cow::Borrowed(head));
-        }
-        let row = make();
-        let head = Head { terminating: row.terminating, text: halves(row).0.into() };
-        if self.kept.fetch_add(head.text.len(), Ordering::Relaxed) > MOST_KEPT {
-            return Some(Cow::Owned(head));
-        }
-        Some(Cow::Borrowed(slot.get_or_init(|| head)))
+    /// The texts of a node, if there is room for them.
+    pub(super) fn on_node(&self, snapshot: &Snapshot, node: NodeId) -> Option<&OnNode> {
+        let make = || {
+            if self.kept.load(Ordering::Relaxed) > MOST_KEPT {
+                return None;
+            }
+            let on_node = OnNode::of(&snapshot.cluster, &snapshot.info(node).pods);
+            self.kept.fetch_add(on_node.keys.all.len() + on_node.heads.all.len(), Ordering::Relaxed);
+            Some(on_node)
+        };
+        self.nodes[node.index()].get_or_init(make).as_ref()
     }
 }
 
@@ -93,18 +106,21 @@ impl OnNode {
         });
         let mut places: Box<[(PodId, usize)]> = pods.iter().enumerate().map(|(at, pod)| (*pod, at)).collect();
         places.sort_unstable();
-        let mut keys = Vec::new();
-        let mut ends = Vec::with_capacity(pods.len());
+        let (mut keys, mut heads) = (Texts::default(), Texts::default());
+        let endings = [false, true].map(|terminating| ending(None, terminating).len());
         for pod in &pods {
-            keys.extend_from_slice(&key_line(cluster, *pod));
-            ends.push(keys.len());
+            let row = victim_row(cluster, *pod);
+            keys.push(BETWEEN_KEYS, &row.pod, 0);
+            heads.push(VICTIM_BREAK, &row, endings[usize::from(row.terminating)]);
         }
-        let victims = pods.iter().map(|_| OnceLock::new()).collect();
-        OnNode { pods, places, keys: keys.into(), ends: ends.into(), victims }
+        keys.all.shrink_to_fit();
+        heads.all.shrink_to_fit();
+        let terminating = pods.iter().map(|pod| cluster.pod(*pod).deleted.is_some()).collect();
+        OnNode { pods, places, keys, heads, terminating }
     }
 
     /// Where a pod stands, if it is on the node; perhaps near behind the place guessed.
-    fn place(&self, pod: PodId, guess: usize) -> Option<usize> {
+    pub(super) fn place(&self, pod: PodId, guess: usize) -> Option<usize> {
         let near = &self.pods[guess..self.pods.len().min(guess + NEAR)];
         if let Some(steps) = near.iter().position(|it| *it == pod) {
             return Some(guess + steps);
@@ -112,40 +128,39 @@ impl OnNode {
         self.places.binary_search_by_key(&pod, |it| it.0).ok().map(|at| self.places[at].1)
     }
 
-    /// The lines of pods in a list, with a comma before each.
-    pub(super) fn lines<'n>(&'n self, cluster: &'n Cluster, pods: &'n [PodId]) -> impl Iterator<Item = Cow<'n, [u8]>> {
+    /// What the pod of a place says as a victim, up to its budgets.
+    pub(super) fn head(&self, place: usize) -> &[u8] {
+        self.heads.some(place, place + 1)
+    }
+
+    /// Whether the pod of a place is being deleted already.
+    pub(super) fn is_terminating(&self, place: usize) -> bool {
+        self.terminating[place]
+    }
+
+    /// The keys of pods, behind [`BETWEEN_KEYS`] each.
+    pub(super) fn keys<'n>(&'n self, cluster: &'n Cluster, pods: &'n [PodId]) -> impl Iterator<Item = Cow<'n, [u8]>> {
         let (mut rest, mut next) = (pods, 0);
         std::iter::from_fn(move || {
             let first = *rest.first()?;
             let Some(begin) = self.place(first, next) else {
                 rest = &rest[1..];
-                return Some(Cow::Owned(key_line(cluster, first)));
+                return Some(Cow::Owned([BETWEEN_KEYS, &one_line(&cluster.pod_key(first))].concat()));
             };
             let run = rest.iter().zip(&self.pods[begin..]).take_while(|(one, other)| one == other).count();
             (rest, next) = (&rest[run..], begin + run);
-            let from = begin.checked_sub(1).map_or(0, |before| self.ends[before]);
-            Some(Cow::Borrowed(&self.keys[from..self.ends[next - 1]]))
+            Some(Cow::Borrowed(self.keys.some(begin, next)))
         })
     }
 }
 
-fn key_line(cluster: &Cluster, pod: PodId) -> Vec<u8> {
-    let mut line = vec![b','];
-    line.extend_from_slice(&line_at(AROUND_VICTIM));
-    line.extend_from_slice(&text_at(AROUND_VICTIM, &cluster.pod_key(pod)));
-    line
-}
-
-/// What a victim says before and after the list of budgets that match it, without other pods.
-pub(super) fn halves(row: VictimRow<'_>) -> (Vec<u8>, Vec<u8>) {
-    const NO_BUDGETS: &[u8] = b"\"pdbs\": []";
-    let alone = VictimRow { pdbs: Vec::new(), equals: Vec::new(), ..row };
-    let mut head = text_at(AROUND_VICTIM, &alone);
-    // In a text that is a value, a quote stands behind a backslash.
-    let list = memmem::rfind(&head, NO_BUDGETS).expect("a victim has budgets") + NO_BUDGETS.len();
-    let ending = head.split_off(list);
-    head.truncate(list - "[]".len());
-    (head, ending)
+/// What a victim without budgets and other pods says from its budgets on.
+pub(super) fn ending(kept_out_by: Option<Rc<str>>, terminating: bool) -> Vec<u8> {
+    // A victim of which nothing else is known: its text begins alike, whatever it says in the end.
+    const KEY: &[u8] = b"\"pdbs\": ";
+    let mut text = one_line(&VictimRow { kept_out_by, terminating, ..VictimRow::default() });
+    let list = memmem::find(&text, KEY).expect("a victim has budgets") + KEY.len();
+    text.split_off(list)
 }
 
 #[cfg(test)]
@@ -207,14 +222,14 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_are_not_on_the_node_or_stand_in_another_order_have_lines_as_well() {
+    fn pods_that_are_not_on_the_node_or_stand_in_another_order_have_keys_as_well() {
         let scene = scene(37, SCENE);
         let cluster = &scene.snapshot.cluster;
         let on_node = OnNode::of(cluster, &scene.snapshot.info(NodeId::at(0)).pods);
         let mut pods: Vec<PodId> = cluster.pod_range().collect();
         pods.extend(cluster.pod_range().map(|it| PodId::at(cluster.pods.len() - 1 - it.index())));
-        let lines: Vec<u8> = on_node.lines(cluster, &pods).flat_map(|it| it.to_vec()).collect();
-        let each: Vec<u8> = pods.iter().flat_map(|it| key_line(cluster, *it)).collect();
-        assert_eq!(lines, each);
+        let keys: Vec<u8> = on_node.keys(cluster, &pods).flat_map(|it| it.to_vec()).collect();
+        let each: String = pods.iter().map(|it| format!(", {:?}", cluster.pod_key(*it))).collect();
+        assert_eq!(String::from_utf8(keys).unwrap(), each);
     }
 }
