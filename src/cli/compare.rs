@@ -3,7 +3,7 @@
 use super::answers::{Desk, profile_of};
 use super::args::{Explain, Form, StatusArgs};
 use super::exit::Exit;
-use super::explain::{self, write_json};
+use super::explain::{self, Pool, write_json};
 use super::failure::Failure;
 use super::input::Input;
 use super::io::Io;
@@ -66,6 +66,7 @@ pub(crate) fn run(
     releases: &[Run],
     targets: &[Target],
     mut input: Input,
+    pool: &Pool,
     io: &mut Io<'_>,
 ) -> Result<Exit, Failure> {
     let settings = Settings::read(&args.scheduler)?;
@@ -74,9 +75,8 @@ pub(crate) fn run(
         releases.iter().map(|it| settings.at(it.first, symbols)).collect::<Result<_, _>>()?;
     tell_notes(&schedulers, &input, args, io);
     let cluster = Arc::new(std::mem::take(&mut input.loaded.cluster));
-    let pods: Vec<PodId> = targets.iter().filter_map(Target::pod).collect();
-    let decisions: Vec<Vec<Decided>> =
-        schedulers.iter().map(|it| decide(&Desk::new(&cluster, it), &pods, &args.status)).collect();
+    let decide = |it| pool.install_or_here(|| decide(&Desk::new(&cluster, it), targets, &args.status));
+    let decisions: Vec<Vec<Decided>> = schedulers.iter().map(decide).collect();
     let mut compared = Vec::new();
     let exits = decisions.iter().flatten().map(|it| it.exit);
     let mut exit = exits.max().unwrap_or(Exit::Clean).max(explain::before_answers(args, &cluster));
@@ -131,8 +131,14 @@ impl Decided {
     }
 }
 
-fn decide(desk: &Desk<'_>, pods: &[PodId], status: &StatusArgs) -> Vec<Decided> {
-    pods.iter().map(|pod| Decided::of(&desk.view(*pod, &desk.outcome(*pod)), status)).collect()
+/// What a release says of the pods that are there, in order.
+fn decide(desk: &Desk<'_>, targets: &[Target], status: &StatusArgs) -> Vec<Decided> {
+    let batches = targets.chunks(explain::BATCH);
+    let decided = |batch| {
+        let answers = desk.answers(batch);
+        answers.iter().filter_map(|it| desk.view_of(it)).map(|it| Decided::of(&it, status)).collect::<Vec<_>>()
+    };
+    batches.flat_map(decided).collect()
 }
 
 /// Tells once what of the configuration and the gates is not computed, and which releases are taken for others.

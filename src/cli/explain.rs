@@ -64,7 +64,7 @@ fn answer(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
     input.checked()?;
     let targets = share(targets(args, &input.loaded.cluster), shard);
     if !releases.is_empty() {
-        return compare::run(args, &releases, &targets, input, io);
+        return compare::run(args, &releases, &targets, input, &pool, io);
     }
     let scheduler = scheduler::resolve(&args.scheduler, &mut input)?;
     input.tell_some(&scheduler.notes, io, args.output.color);

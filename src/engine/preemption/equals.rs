@@ -4,7 +4,7 @@ use super::super::outcome::Candidate;
 use super::dry_run::DryRuns;
 use super::importance::Importance;
 use super::lineup;
-use crate::model::id::PodId;
+use crate::model::id::{PdbId, PodId};
 
 /// How many more dry-run steps the search for stand-ins may cost in one cycle; a stand-in that needs none costs one.
 pub(crate) struct Steps(usize);
@@ -67,10 +67,9 @@ fn is_alike(runs: &DryRuns<'_>, one: PodId, other: PodId) -> bool {
     let (first, second) = (cluster.pod(one), cluster.pod(other));
     let disrupted = |pod: PodId| {
         let name = cluster.pod(pod).name;
-        let mut budgets = Vec::new();
-        lineup::budgets(runs.cycle.snapshot).of(cluster, pod, &mut budgets);
-        budgets.retain(|pdb| cluster.pdb(*pdb).disrupted_pods.binary_search(&name).is_ok());
-        budgets
+        let budgets = lineup::budgets(runs.cycle.snapshot).of(cluster, pod).iter();
+        let listed = budgets.filter(|pdb| cluster.pdb(**pdb).disrupted_pods.binary_search(&name).is_ok());
+        listed.copied().collect::<Vec<PdbId>>()
     };
     first.namespace == second.namespace
         && first.labels == second.labels

@@ -51,7 +51,7 @@ impl Members {
         let (cluster, behavior) = (&snapshot.cluster, &snapshot.behavior.preemption);
         let (all, now) = (lineup::budgets(snapshot), lineup::now(snapshot));
         let mut part = Members::default();
-        let (mut pods, mut matching) = (Vec::new(), Vec::new());
+        let mut pods = Vec::new();
         for node in nodes {
             let own = snapshot.info(*node).pods.iter().enumerate();
             pods.clear();
@@ -59,9 +59,8 @@ impl Members {
             importance::sort(&mut pods, behavior, now);
             let begin = part.end();
             for importance in &pods {
-                all.of(cluster, importance.pod, &mut matching);
                 let place = part.end();
-                part.budgets.extend(matching.iter().map(|pdb| (place, *pdb)));
+                part.budgets.extend(all.of(cluster, importance.pod).iter().map(|pdb| (place, *pdb)));
                 let seat = Seat::of(snapshot, importance.pod, importance.position);
                 part.all.push(Member { importance: *importance, seat });
             }

@@ -4,17 +4,26 @@ use super::super::outcome::PdbCharge;
 use super::importance::Importance;
 use crate::kube::behavior::{DisruptedPods, PdbEmptySelector, PdbWalk, PreemptionBehavior};
 use crate::model::cluster::Cluster;
-use crate::model::id::{NamespaceId, PdbId, PodId, Symbol};
+use crate::model::id::{LabelSetId, NamespaceId, PdbId, PodId, Symbol};
 use crate::model::labels::LabelPairs;
 use crate::model::selector::{LabelSelector, Operator};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// The budgets of a cluster, found by a label that each asks for. A budget without a selector matches no pod.
+/// The budgets of a cluster. A selector is held against each label set of its namespace once, however many pods have it.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     /// Per namespace, whether it has any budget.
     any: Vec<bool>,
+    /// Where in `list` the budgets stand that match the pods of a namespace and a label set, for each that pods have.
+    matching: FxHashMap<(NamespaceId, LabelSetId), (u32, u32)>,
+    /// In canonical order for each.
+    list: Vec<PdbId>,
+}
+
+/// Budgets by a label that each asks for. One without a selector matches no pod.
+#[derive(Default)]
+struct Listed {
     /// Budgets that ask for a value of a key.
     by_label: FxHashMap<(NamespaceId, Symbol, Symbol), Vec<PdbId>>,
     /// The others, per namespace.
@@ -27,52 +36,30 @@ pub(crate) type Rank = [u32];
 impl Budgets {
     /// The budgets of a cluster.
     pub(crate) fn new(cluster: &Cluster, behavior: &PreemptionBehavior) -> Self {
-        let mut budgets = Budgets {
-            any: vec![false; cluster.namespaces.len()],
-            by_label: FxHashMap::default(),
-            by_namespace: FxHashMap::default(),
-        };
-        for (at, pdb) in cluster.pdbs.iter().enumerate() {
-            let LabelSelector::Requirements(all) = &pdb.selector else { continue };
-            let matches_nothing = behavior.pdb_empty_selector == PdbEmptySelector::MatchesNothing || pdb.v1beta1;
-            if all.is_empty() && matches_nothing {
-                continue;
-            }
-            budgets.any[pdb.namespace.index()] = true;
-            match all.iter().find(|one| one.operator == Operator::In) {
-                Some(one) => {
-                    for value in &one.values {
-                        budgets.by_label.entry((pdb.namespace, one.key, *value)).or_default().push(PdbId::at(at));
-                    }
-                }
-                None => budgets.by_namespace.entry(pdb.namespace).or_default().push(PdbId::at(at)),
-            }
+        let mut any = vec![false; cluster.namespaces.len()];
+        let listed = Listed::of(cluster, behavior, &mut any);
+        let mut budgets = Budgets { any, matching: FxHashMap::default(), list: Vec::new() };
+        let mut found = Vec::new();
+        for pod in cluster.pods.iter().filter(|it| budgets.any[it.namespace.index()]) {
+            budgets.matching.entry((pod.namespace, pod.labels)).or_insert_with(|| {
+                listed.find(cluster, pod.namespace, cluster.label_sets.pairs(pod.labels), &mut found);
+                let begin = place(&budgets.list);
+                budgets.list.extend_from_slice(&found);
+                (begin, place(&budgets.list))
+            });
         }
         budgets
     }
 
-    /// The budgets that match a pod, in the canonical order. A pod without labels matches none.
-    pub(crate) fn of(&self, cluster: &Cluster, pod: PodId, found: &mut Vec<PdbId>) {
-        found.clear();
+    /// The budgets that match a pod, in the canonical order.
+    pub(crate) fn of(&self, cluster: &Cluster, pod: PodId) -> &[PdbId] {
         let pod = cluster.pod(pod);
         if !self.any[pod.namespace.index()] {
-            return;
+            return &[];
         }
-        let labels = cluster.label_sets.pairs(pod.labels);
-        if labels.is_empty() {
-            return;
-        }
-        self.collect(cluster, pod.namespace, labels, found);
-        found.sort_unstable();
-    }
-
-    fn collect(&self, cluster: &Cluster, namespace: NamespaceId, labels: &LabelPairs, found: &mut Vec<PdbId>) {
-        let listed = labels.iter().filter_map(|&(key, value)| self.by_label.get(&(namespace, key, value)));
-        for pdb in listed.chain(self.by_namespace.get(&namespace)).flatten() {
-            if cluster.pdb(*pdb).selector.matches(labels) {
-                found.push(*pdb);
-            }
-        }
+        self.matching
+            .get(&(pod.namespace, pod.labels))
+            .map_or(&[], |&(begin, end)| &self.list[begin as usize..end as usize])
     }
 
     /// Charges the potential victims of one node, most important first: for each whether it violates a budget. All are
@@ -85,12 +72,53 @@ impl Budgets {
         rank: &Rank,
     ) -> Charged {
         let mut charging = Charging::default();
-        let mut matching = Vec::new();
         for victim in victims {
-            self.of(cluster, victim.pod, &mut matching);
+            let mut matching = self.of(cluster, victim.pod).to_vec();
             charging.add(cluster, behavior, victim.pod, &mut matching, rank);
         }
         charging.done()
+    }
+}
+
+fn place(list: &[PdbId]) -> u32 {
+    u32::try_from(list.len()).expect("fewer matches than ids")
+}
+
+impl Listed {
+    fn of(cluster: &Cluster, behavior: &PreemptionBehavior, any: &mut [bool]) -> Self {
+        let mut listed = Listed::default();
+        for (at, pdb) in cluster.pdbs.iter().enumerate() {
+            let LabelSelector::Requirements(all) = &pdb.selector else { continue };
+            let matches_nothing = behavior.pdb_empty_selector == PdbEmptySelector::MatchesNothing || pdb.v1beta1;
+            if all.is_empty() && matches_nothing {
+                continue;
+            }
+            any[pdb.namespace.index()] = true;
+            match all.iter().find(|one| one.operator == Operator::In) {
+                Some(one) => {
+                    for value in &one.values {
+                        listed.by_label.entry((pdb.namespace, one.key, *value)).or_default().push(PdbId::at(at));
+                    }
+                }
+                None => listed.by_namespace.entry(pdb.namespace).or_default().push(PdbId::at(at)),
+            }
+        }
+        listed
+    }
+
+    /// The budgets of a namespace that match labels, in the canonical order. A pod without labels is matched by none.
+    fn find(&self, cluster: &Cluster, namespace: NamespaceId, labels: &LabelPairs, found: &mut Vec<PdbId>) {
+        found.clear();
+        if labels.is_empty() {
+            return;
+        }
+        let listed = labels.iter().filter_map(|&(key, value)| self.by_label.get(&(namespace, key, value)));
+        for pdb in listed.chain(self.by_namespace.get(&namespace)).flatten() {
+            if cluster.pdb(*pdb).selector.matches(labels) {
+                found.push(*pdb);
+            }
+        }
+        found.sort_unstable();
     }
 }
 
