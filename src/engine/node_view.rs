@@ -34,6 +34,9 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
+    /// Of no pod, where one is still to come.
+    pub(crate) const NOBODY: Seat = Seat { pod: PodId(0), position: 0, milli_cpu: 0, memory: 0, more: false };
+
     /// The seat of a pod that stands at this position of its node.
     pub(crate) fn of(snapshot: &Snapshot, pod: PodId, position: u32) -> Self {
         let ask = snapshot.footprint(pod);

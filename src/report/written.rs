@@ -47,7 +47,7 @@ pub(super) struct OnNode {
     /// The most important first, about as dry runs put them back: keys that follow each other are copied together.
     pods: Box<[PodId]>,
     /// Where each pod stands among them, by [`PodId`].
-    places: Box<[(PodId, usize)]>,
+    places: Box<[(PodId, u32)]>,
     /// The keys, each behind [`BETWEEN_KEYS`].
     keys: Texts,
     /// What each says as a victim up to the budgets that match it, behind [`VICTIM_BREAK`].
@@ -57,23 +57,30 @@ pub(super) struct OnNode {
 }
 
 /// Texts, one behind the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Texts {
     all: Vec<u8>,
-    ends: Vec<usize>,
+    ends: Vec<u32>,
 }
 
 impl Texts {
-    fn push(&mut self, before: &[u8], value: &impl Serialize, left_out: usize) {
+    /// Room for so many texts of about so many bytes each.
+    fn of(texts: usize, each: usize) -> Self {
+        Texts { all: Vec::with_capacity(texts * each), ends: Vec::with_capacity(texts) }
+    }
+
+    /// `None` where there is no room for more.
+    fn push(&mut self, before: &[u8], value: &impl Serialize, left_out: usize) -> Option<()> {
         self.all.extend_from_slice(before);
         add_line(&mut self.all, value);
         self.all.truncate(self.all.len() - left_out);
-        self.ends.push(self.all.len());
+        self.ends.push(u32::try_from(self.all.len()).ok().filter(|_| self.all.len() <= MOST_KEPT)?);
+        Some(())
     }
 
     fn some(&self, from: usize, to: usize) -> &[u8] {
         let begin = from.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.all[begin..self.ends[to - 1]]
+        &self.all[begin as usize..self.ends[to - 1] as usize]
     }
 }
 
@@ -89,7 +96,7 @@ impl Written {
             if self.kept.load(Ordering::Relaxed) > MOST_KEPT {
                 return None;
             }
-            let on_node = OnNode::of(&snapshot.cluster, &snapshot.info(node).pods);
+            let on_node = OnNode::of(&snapshot.cluster, &snapshot.info(node).pods)?;
             self.kept.fetch_add(on_node.keys.all.len() + on_node.heads.all.len(), Ordering::Relaxed);
             Some(on_node)
         };
@@ -98,25 +105,24 @@ impl Written {
 }
 
 impl OnNode {
-    fn of(cluster: &Cluster, pods: &[PodId]) -> Self {
+    /// `None` where there is no room for them.
+    fn of(cluster: &Cluster, pods: &[PodId]) -> Option<Self> {
         let mut pods: Box<[PodId]> = pods.into();
         pods.sort_by_key(|it| {
             let pod = cluster.pod(*it);
             (Reverse(pod.priority()), pod.started.is_none(), pod.started)
         });
-        let mut places: Box<[(PodId, usize)]> = pods.iter().enumerate().map(|(at, pod)| (*pod, at)).collect();
+        let mut places: Box<[(PodId, u32)]> = pods.iter().zip(0..).map(|(pod, at)| (*pod, at)).collect();
         places.sort_unstable();
-        let (mut keys, mut heads) = (Texts::default(), Texts::default());
+        let (mut keys, mut heads) = (Texts::of(pods.len(), 48), Texts::of(pods.len(), 192));
         let endings = [false, true].map(|terminating| ending(None, terminating).len());
         for pod in &pods {
             let row = victim_row(cluster, *pod);
-            keys.push(BETWEEN_KEYS, &row.pod, 0);
-            heads.push(VICTIM_BREAK, &row, endings[usize::from(row.terminating)]);
+            keys.push(BETWEEN_KEYS, &row.pod, 0)?;
+            heads.push(VICTIM_BREAK, &row, endings[usize::from(row.terminating)])?;
         }
-        keys.all.shrink_to_fit();
-        heads.all.shrink_to_fit();
         let terminating = pods.iter().map(|pod| cluster.pod(*pod).deleted.is_some()).collect();
-        OnNode { pods, places, keys, heads, terminating }
+        Some(OnNode { pods, places, keys, heads, terminating })
     }
 
     /// Where a pod stands, if it is on the node; perhaps near behind the place guessed.
@@ -125,7 +131,7 @@ impl OnNode {
         if let Some(steps) = near.iter().position(|it| *it == pod) {
             return Some(guess + steps);
         }
-        self.places.binary_search_by_key(&pod, |it| it.0).ok().map(|at| self.places[at].1)
+        self.places.binary_search_by_key(&pod, |it| it.0).ok().map(|at| self.places[at].1 as usize)
     }
 
     /// What the pod of a place says as a victim, up to its budgets.
@@ -225,7 +231,7 @@ mod tests {
     fn pods_that_are_not_on_the_node_or_stand_in_another_order_have_keys_as_well() {
         let scene = scene(37, SCENE);
         let cluster = &scene.snapshot.cluster;
-        let on_node = OnNode::of(cluster, &scene.snapshot.info(NodeId::at(0)).pods);
+        let on_node = OnNode::of(cluster, &scene.snapshot.info(NodeId::at(0)).pods).unwrap();
         let mut pods: Vec<PodId> = cluster.pod_range().collect();
         pods.extend(cluster.pod_range().map(|it| PodId::at(cluster.pods.len() - 1 - it.index())));
         let keys: Vec<u8> = on_node.keys(cluster, &pods).flat_map(|it| it.to_vec()).collect();

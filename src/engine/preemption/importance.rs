@@ -20,8 +20,10 @@ pub(crate) struct Importance {
 }
 
 impl Importance {
-    pub(crate) fn of(id: PodId, pod: &Pod, position: usize) -> Self {
-        let position = u32::try_from(position).expect("fewer pods than ids");
+    /// Of no pod, where one is still to come.
+    pub(crate) const NOBODY: Importance = Importance { pod: PodId(0), priority: 0, started: None, position: 0 };
+
+    pub(crate) fn of(id: PodId, pod: &Pod, position: u32) -> Self {
         Importance { pod: id, priority: pod.priority(), started: pod.started, position }
     }
 

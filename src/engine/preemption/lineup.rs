@@ -301,7 +301,7 @@ pub(crate) fn below(snapshot: &Snapshot, priority: i32) -> Arc<Lineup> {
 
 /// The pods of a node that have a lower priority, in its order. Nothing else protects a pod.
 pub(crate) fn unsorted_below(snapshot: &Snapshot, node: NodeId, priority: i32) -> Vec<Importance> {
-    let pods = snapshot.info(node).pods.iter().enumerate();
+    let pods = (0..).zip(&snapshot.info(node).pods);
     let lower = pods.map(|(position, id)| Importance::of(*id, snapshot.cluster.pod(*id), position));
     lower.filter(|it| it.priority < priority).collect()
 }

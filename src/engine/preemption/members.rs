@@ -5,7 +5,9 @@ use super::super::node_view::Seat;
 use super::super::snapshot::Snapshot;
 use super::importance::{self, Importance};
 use super::lineup;
+use crate::kube::behavior::PreemptionBehavior;
 use crate::model::id::{NodeId, PdbId};
+use crate::model::time::Time;
 use rayon::prelude::*;
 
 /// A pod on a node.
@@ -13,6 +15,10 @@ use rayon::prelude::*;
 pub(crate) struct Member {
     pub(crate) importance: Importance,
     pub(crate) seat: Seat,
+}
+
+impl Member {
+    const NOBODY: Member = Member { importance: Importance::NOBODY, seat: Seat::NOBODY };
 }
 
 /// The pods on nodes: node by node in the order in which the scheduler walks them, on each the most important first. Dry
@@ -31,46 +37,25 @@ pub(super) const NODES_PER_TASK: usize = 256;
 
 impl Members {
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
-        let parts: Vec<Members> =
-            snapshot.order.par_chunks(NODES_PER_TASK).map(|nodes| Members::part(snapshot, nodes)).collect();
-        let mut members = Members { ranges: vec![(0, 0); snapshot.nodes.len()], ..Members::default() };
-        members.all.reserve_exact(parts.iter().map(|it| it.all.len()).sum());
-        for (nodes, part) in snapshot.order.chunks(NODES_PER_TASK).zip(parts) {
-            let before = u32::try_from(members.all.len()).expect("fewer pods than ids");
-            for (node, (begin, end)) in nodes.iter().zip(part.ranges) {
-                members.ranges[node.index()] = (before + begin, before + end);
-            }
-            members.budgets.extend(part.budgets.into_iter().map(|(place, pdb)| (before + place, pdb)));
-            members.all.extend(part.all);
+        let (mut all, ranges) = seated(snapshot);
+        let (behavior, now) = (&snapshot.behavior.preemption, lineup::now(snapshot));
+        let mut nodes: Vec<&mut [Member]> = Vec::with_capacity(snapshot.order.len());
+        let mut rest = all.as_mut_slice();
+        for node in &snapshot.order {
+            let (own, others) = rest.split_at_mut(snapshot.info(*node).pods.len());
+            nodes.push(own);
+            rest = others;
         }
-        members
-    }
-
-    /// Those of some nodes, whose ranges stand in the order of the nodes.
-    fn part(snapshot: &Snapshot, nodes: &[NodeId]) -> Self {
-        let (cluster, behavior) = (&snapshot.cluster, &snapshot.behavior.preemption);
-        let (all, now) = (lineup::budgets(snapshot), lineup::now(snapshot));
-        let mut part = Members::default();
-        let mut pods = Vec::new();
-        for node in nodes {
-            let own = snapshot.info(*node).pods.iter().enumerate();
-            pods.clear();
-            pods.extend(own.map(|(position, id)| Importance::of(*id, cluster.pod(*id), position)));
-            importance::sort(&mut pods, behavior, now);
-            let begin = part.end();
-            for importance in &pods {
-                let place = part.end();
-                part.budgets.extend(all.of(cluster, importance.pod).iter().map(|pdb| (place, *pdb)));
-                let seat = Seat::of(snapshot, importance.pod, importance.position);
-                part.all.push(Member { importance: *importance, seat });
-            }
-            part.ranges.push((begin, part.end()));
-        }
-        part
-    }
-
-    fn end(&self) -> u32 {
-        u32::try_from(self.all.len()).expect("fewer pods than ids")
+        nodes.par_chunks_mut(NODES_PER_TASK).for_each(|nodes| {
+            let mut order = Vec::new();
+            nodes.iter_mut().for_each(|pods| sort(pods, behavior, now, &mut order));
+        });
+        let budgets = lineup::budgets(snapshot);
+        let of_pod = |(place, member): (u32, &Member)| {
+            budgets.of(&snapshot.cluster, member.importance.pod).iter().map(move |pdb| (place, *pdb))
+        };
+        let budgets = (0..).zip(&all).flat_map(of_pod).collect();
+        Members { all, ranges, budgets }
     }
 
     /// The pod of a place.
@@ -98,5 +83,41 @@ impl Members {
     pub(crate) fn budgets(&self, place: u32) -> impl Iterator<Item = PdbId> + '_ {
         let begin = self.budgets.partition_point(|it| it.0 < place);
         self.budgets[begin..].iter().take_while(move |it| it.0 == place).map(|it| it.1)
+    }
+}
+
+/// The pods on nodes, node by node and in the order of each, and where those of each node begin and end, by [`NodeId`].
+///
+/// Pods are read as they lie in memory and written where they belong: the other way round, each would be waited for.
+fn seated(snapshot: &Snapshot) -> (Vec<Member>, Vec<(u32, u32)>) {
+    let cluster = &snapshot.cluster;
+    let mut ranges = vec![(0, 0); snapshot.nodes.len()];
+    // Of each pod, its place and its position on its node; a pod stands on one node.
+    let mut places: Vec<Option<(u32, u32)>> = vec![None; cluster.pods.len()];
+    let mut end = 0;
+    for node in &snapshot.order {
+        let begin = end;
+        for pod in &snapshot.info(*node).pods {
+            places[pod.index()] = Some((end, end - begin));
+            end += 1;
+        }
+        ranges[node.index()] = (begin, end);
+    }
+    let mut all = vec![Member::NOBODY; end as usize];
+    for (pod, (place, position)) in cluster.pod_range().zip(places).filter_map(|(pod, it)| Some((pod, it?))) {
+        let importance = Importance::of(pod, cluster.pod(pod), position);
+        all[place as usize] = Member { importance, seat: Seat::of(snapshot, pod, position) };
+    }
+    (all, ranges)
+}
+
+/// Sorts the pods of a node, the most important first; `order` is room for it.
+fn sort(pods: &mut [Member], behavior: &PreemptionBehavior, now: Time, order: &mut Vec<Importance>) {
+    order.clear();
+    order.extend(pods.iter().map(|it| it.importance));
+    importance::sort(order, behavior, now);
+    let seats: Vec<Seat> = pods.iter().map(|it| it.seat).collect();
+    for (member, importance) in pods.iter_mut().zip(order) {
+        *member = Member { importance: *importance, seat: seats[importance.position as usize] };
     }
 }
