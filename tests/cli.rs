@@ -283,6 +283,38 @@ fn a_node_s_story_tells_every_step() {
 }
 
 #[test]
+fn the_victims_of_one_node_that_a_draw_decides_are_told_as_such() {
+    let scratch = Scratch::new("cli-victims");
+    let path = scratch.path("dump.json");
+    let pod = |name: &str, priority: i32, node: Option<&str>| {
+        let start = node.map(|_| "2026-01-01T00:00:00Z");
+        serde_json::json!({"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"namespace": "shop", "name": name, "labels": {"app": name, "tier": if name == "c" { "x" } else { "y" }}},
+            "spec": {"priority": priority, "nodeName": node, "schedulerName": "default-scheduler",
+                     "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]},
+            "status": {"phase": if node.is_some() { "Running" } else { "Pending" }, "startTime": start}})
+    };
+    let budget = |name: &str, labels: Value, allowed: i32| {
+        serde_json::json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget",
+            "metadata": {"namespace": "shop", "name": name}, "spec": {"selector": {"matchLabels": labels}},
+            "status": {"disruptionsAllowed": allowed}})
+    };
+    let dump = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+         "status": {"allocatable": {"cpu": "3", "memory": "1Gi", "pods": "10"}}},
+        pod("a", 10, Some("n")), pod("c", 5, Some("n")), pod("b", 1, Some("n")), pod("want", 100, None),
+        budget("one", serde_json::json!({"app": "a"}), 0), budget("both", serde_json::json!({"tier": "y"}), 1)]});
+    fs::write(&path, dump.to_string()).unwrap();
+    // Where `one` is listed first, it ends the walk of a's budgets, and `both` is left to b.
+    let path = path.to_str().unwrap();
+    let text = out(&run(&["explain", "--kube-version", "1.37.2", "--pod", "shop/want", path]));
+    assert!(text.starts_with("shop/want (priority 100) preempts on n, one of 2 sets of victims.\n"), "{text}");
+    assert!(text.contains("  Or these instead (50 %): shop/"), "{text}");
+    let all = json(&["explain", "--kube-version", "1.37.2", "-o", "ndjson", path]);
+    assert_eq!(all["nominatedPossible"], serde_json::json!(["n"]));
+}
+
+#[test]
 fn names_from_a_dump_cannot_reach_the_terminal_raw() {
     let scratch = Scratch::new("cli-escape");
     let path = scratch.path("dump.json");

@@ -4,6 +4,7 @@ use super::framework::{Fault, Gap, NodeStatus, Rejection};
 use crate::kube::plugin::Plugin;
 use crate::model::id::{NodeId, PdbId, PodId};
 use crate::model::time::Time;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Everything that was decided about one pod.
@@ -296,6 +297,23 @@ pub struct Choice {
     pub cleared: Vec<PodId>,
     /// Nobody is evicted anew: every victim is terminating already.
     pub all_terminating: bool,
+}
+
+impl Choice {
+    /// The nodes that a scheduling cycle may nominate, with the share of each whoever its victims are, most likely first.
+    pub fn possible_nodes(&self) -> Vec<(NodeId, f64)> {
+        let mut places: FxHashMap<NodeId, usize> = FxHashMap::default();
+        let mut nodes: Vec<(NodeId, f64)> = Vec::new();
+        for it in &self.outcomes {
+            let place = *places.entry(it.node).or_insert(nodes.len());
+            match nodes.get_mut(place) {
+                Some(node) => node.1 += it.share,
+                None => nodes.push((it.node, it.share)),
+            }
+        }
+        nodes.sort_by(|one, other| other.1.total_cmp(&one.1));
+        nodes
+    }
 }
 
 /// The orders of budgets that were tried.

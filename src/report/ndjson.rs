@@ -199,7 +199,7 @@ impl PodLine {
         let names = |nodes: &mut dyn Iterator<Item = _>| nodes.map(|it| view.node_name(it).to_owned()).collect();
         self.nominated_node = Some(view.node_name(choice.node).to_owned());
         self.nominated_one_of = names(&mut choice.tied.iter().copied());
-        self.nominated_possible = names(&mut choice.outcomes.iter().map(|it| it.node));
+        self.nominated_possible = names(&mut choice.possible_nodes().into_iter().map(|it| it.0));
         self.victims = view.victim_keys(candidate);
         self.pdb_violations = Some(candidate.pdb_violations);
         self.highest_victim_priority = Some(candidate.score.highest_priority);

@@ -8,9 +8,7 @@ use super::json::{OtherPatch, PodOutcome};
 use super::page::{Column, Ink, Page, TableRow, numbers, words};
 use super::view::{View, cause_text};
 use crate::engine::node_view::NodeView;
-use crate::engine::outcome::{
-    Candidate, Certainty, Choice, Criterion, Disposition, Eligibility, Gated, PossibleNomination, Victim,
-};
+use crate::engine::outcome::{Candidate, Certainty, Choice, Criterion, Disposition, Eligibility, Gated, Victim};
 use crate::explain::effects::Effect;
 use crate::explain::help::{self, Change, Would};
 use crate::explain::node_story::NodeStory;
@@ -121,9 +119,14 @@ impl Story<'_, '_> {
     fn nominated(&self, choice: &Choice, candidate: &Candidate) -> (Ink, String) {
         let who = self.who();
         let node = self.view.node_name(choice.node);
+        let possible = choice.possible_nodes();
+        if possible.len() > 1 {
+            let nodes = self.shares(&possible);
+            return (Ink::Careful, format!("{who} preempts on one of {} nodes: {nodes}.", possible.len()));
+        }
         if choice.outcomes.len() > 1 {
-            let nodes = self.shares(&choice.outcomes);
-            return (Ink::Careful, format!("{who} preempts on one of {} nodes: {nodes}.", choice.outcomes.len()));
+            let sets = choice.outcomes.len();
+            return (Ink::Careful, format!("{who} preempts on {node}, one of {sets} sets of victims."));
         }
         let victims: usize = candidate.victims.len();
         if choice.all_terminating {
@@ -144,15 +147,12 @@ impl Story<'_, '_> {
         (ink, format!("{who} preempts {} on {node}; {budgets}.", count(victims, "pod")))
     }
 
-    fn shares(&self, outcomes: &[PossibleNomination]) -> String {
+    fn shares(&self, possible: &[(NodeId, f64)]) -> String {
         let shown = self.detail.at_most(5);
-        let mut parts: Vec<String> = outcomes
-            .iter()
-            .take(shown)
-            .map(|it| format!("{} ({})", self.view.node_name(it.node), percent(it.share)))
-            .collect();
-        if outcomes.len() > shown {
-            parts.push(format!("and {} more", outcomes.len() - shown));
+        let share = |(node, share): &(NodeId, f64)| format!("{} ({})", self.view.node_name(*node), percent(*share));
+        let mut parts: Vec<String> = possible.iter().take(shown).map(share).collect();
+        if possible.len() > shown {
+            parts.push(format!("and {} more", possible.len() - shown));
         }
         parts.join(", ")
     }
@@ -227,6 +227,7 @@ impl Story<'_, '_> {
             let keys = self.some_pods(&candidate.reprieved);
             self.page.painted(2, Some(Ink::Good), &format!("Reprieved (may stay): {keys}"));
         }
+        self.other_victims(candidate.node);
         let unsure: Vec<&Victim> = candidate.victims.iter().filter(|it| !it.equals().is_empty()).take(3).collect();
         for victim in unsure {
             let stand_ins = self.some_pods(victim.equals());
@@ -234,6 +235,19 @@ impl Story<'_, '_> {
                 "± {} is equal in priority and start second to {stand_ins}, which may stand in its place: only the scheduler's memory tells.",
                 self.view.cluster().pod_key(victim.pod),
             );
+            self.page.painted(2, Some(Ink::Careful), &text);
+        }
+    }
+
+    /// Who else may be evicted on the node, where a draw decides.
+    fn other_victims(&mut self, node: NodeId) {
+        let Some((choice, _)) = self.view.chosen() else { return };
+        let here = choice.outcomes.iter().filter(|it| it.node == node);
+        let others = here.filter_map(|it| Some((it.share, it.variant.as_deref()?))).take(self.detail.at_most(3));
+        for (share, other) in others.collect::<Vec<_>>() {
+            let pods: Vec<PodId> = other.victims.iter().map(|it| it.pod).collect();
+            let chance = if share > 0.0 { format!(" ({})", percent(share)) } else { String::new() };
+            let text = format!("Or these instead{chance}: {}", self.some_pods(&pods));
             self.page.painted(2, Some(Ink::Careful), &text);
         }
     }
@@ -365,8 +379,9 @@ impl Story<'_, '_> {
         let victims: usize = it.victims.len();
         let mut cells = vec![format!("{mark} {}", self.view.node_name(it.node)), victims.to_string()];
         if choice.outcomes.len() > 1 {
-            let share = choice.outcomes.iter().find(|outcome| outcome.node == it.node);
-            cells.insert(1, share.map_or_else(|| "never".to_owned(), |it| percent(it.share)));
+            let own: Vec<f64> =
+                choice.outcomes.iter().filter(|other| other.node == it.node).map(|it| it.share).collect();
+            cells.insert(1, if own.is_empty() { "never".to_owned() } else { percent(own.iter().sum()) });
         }
         cells.push(it.pdb_violations.to_string());
         cells.push(it.score.highest_priority.to_string());

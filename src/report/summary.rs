@@ -27,7 +27,7 @@ pub fn line(view: &View<'_>) -> TableRow {
     match view.chosen() {
         Some((choice, candidate)) => {
             let victims: usize = candidate.victims.len();
-            let more = choice.outcomes.len().saturating_sub(1);
+            let more = choice.possible_nodes().len().saturating_sub(1);
             let or = if more > 0 { format!(" or {more} more") } else { String::new() };
             cells.push(format!("{}{or}", view.node_name(choice.node)));
             cells.push(victims.to_string());
