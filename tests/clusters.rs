@@ -85,7 +85,7 @@ fn clusters_of_other_kube_systems_are_refused_and_can_be_chosen() {
     for (name, uid) in [("prod", "prod-Node-p1"), ("twin", "twin-Node-p1"), ("d/twin.tar.gz", "twin-Node-p1")] {
         let one = read(&files, Some(name));
         assert!(!one.refused && one.problems.is_empty(), "{name}: {:?}", one.problems);
-        assert_eq!(one.cluster.nodes[0].uid.map(|it| one.cluster.text(it)), Some(uid));
+        assert_eq!(one.cluster.nodes[0].uid.map(|it| one.cluster.uid(it)).as_deref(), Some(uid));
         assert_eq!((one.cluster.nodes.len(), one.cluster.pods.len()), (2, 2));
     }
     let none = read(&files, Some("test"));

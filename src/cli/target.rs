@@ -4,6 +4,7 @@ use super::failure::Failure;
 use crate::model::cluster::Cluster;
 use crate::model::id::{NodeId, PodId};
 use crate::model::node::Node;
+use crate::model::uid::Uid;
 
 /// A pod that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +67,8 @@ pub(crate) fn find(cluster: &Cluster, asked: &str, namespace: Option<&str>) -> T
         };
     }
     let named = |pod: &PodId| cluster.text(cluster.pod(*pod).name) == name;
-    let with_uid = |pod: &PodId| cluster.pod(*pod).uid.is_some_and(|uid| cluster.text(uid) == name);
+    let uid = Uid::find(name, &cluster.symbols);
+    let with_uid = |pod: &PodId| uid.is_some() && cluster.pod(*pod).uid == uid;
     let mut pods: Vec<PodId> = cluster.pod_range().filter(|pod| named(pod) || with_uid(pod)).collect();
     match pods.len() {
         0 => missing(cluster, None, name),

@@ -14,6 +14,7 @@ use crate::model::pdb::{Pdb, PriorityClass};
 use crate::model::pod::{Disruption, Phase, Pod, PodSpec, RequestParts};
 use crate::model::symbols::Symbols;
 use crate::model::time::Time;
+use crate::model::uid::Uid;
 use crate::model::volume::Storage;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -278,7 +279,7 @@ fn put_pod(pod: &Pod, numbers: Numbers, out: &mut Vec<u8>) {
 
 fn take_pod(from: &mut In<'_>, tables: &Tables) -> Result<Pod, Damaged> {
     let (namespace, name) = from.take::<(NamespaceId, Symbol)>()?;
-    let (uid, labels) = from.take::<(Option<Symbol>, LabelSetId)>()?;
+    let (uid, labels) = from.take::<(Option<Uid>, LabelSetId)>()?;
     let (spec_priority, priority_class) = from.take::<(Option<i32>, Option<Symbol>)>()?;
     let (node_name, node) = from.take::<(Option<Symbol>, Option<NodeId>)>()?;
     let (nominated_node_name, phase) = from.take::<(Option<Symbol>, Phase)>()?;

@@ -24,7 +24,7 @@ use wire::{In, Sizes, Wire, put_length};
 /// What every index begins with.
 const MAGIC: &[u8; 20] = b"preempt-audit index\n";
 /// The layout that this code writes and reads.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Bytes of the digest at the end.
 const DIGEST: usize = 32;
 /// A larger file is no index: as many objects as are read at all take less.

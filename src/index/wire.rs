@@ -6,6 +6,7 @@
 use super::Damaged;
 use crate::model::id::{FileId, LabelSetId, NamespaceId, NodeId, PodId, ResourceId, Symbol};
 use crate::model::time::Time;
+use crate::model::uid::Uid;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -138,6 +139,25 @@ impl Wire for Time {
     #[inline]
     fn take(from: &mut In<'_>) -> Result<Self, Damaged> {
         from.take().map(Time)
+    }
+}
+
+impl Wire for Uid {
+    #[inline]
+    fn put(&self, out: &mut Vec<u8>) {
+        // No UID has 0 in its first half.
+        match self.symbol() {
+            Some(symbol) => (0_u64, symbol).put(out),
+            None => self.halves().put(out),
+        }
+    }
+
+    #[inline]
+    fn take(from: &mut In<'_>) -> Result<Self, Damaged> {
+        match from.take::<u64>()? {
+            0 => from.take().map(Uid::of_symbol),
+            high => Uid::of_halves(high, from.take()?).ok_or(Damaged),
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 use super::doubts::many;
 use super::folders::{Tree, is_border};
 use super::object::Fact;
-use super::survey::{Sight, Survey};
+use super::survey::{Sight, Survey, Word};
 use crate::model::cluster::Kind;
 use crate::model::time::Time;
 use crate::problem::{Problem, ProblemCode};
@@ -105,7 +105,7 @@ pub(super) fn find(survey: Survey<'_>) -> Vec<ClusterPart> {
 
 /// Whether anything hints at it: most inputs are done with here.
 fn may_be_several(survey: Survey<'_>) -> bool {
-    let mut lasting: BTreeMap<Anchor, &str> = BTreeMap::new();
+    let mut lasting: BTreeMap<Anchor, Word<'_>> = BTreeMap::new();
     let mut file_of_nodes = None;
     let tells: fn(Kind) -> bool = |kind| matches!(kind, Kind::Node | Kind::Namespace);
     survey.sights_of(tells).any(|sight| match (sight.kind, sight.uid) {
@@ -119,10 +119,10 @@ fn may_be_several(survey: Survey<'_>) -> bool {
 
 fn signs(survey: Survey<'_>) -> Vec<Sign> {
     let mut signs = vec![Sign::default(); survey.files.files.len()];
-    let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
-    let mut number = |text| {
+    let mut numbers: FxHashMap<Word<'_>, u32> = FxHashMap::default();
+    let mut number = |word| {
         let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-        *numbers.entry(text).or_insert(next)
+        *numbers.entry(word).or_insert(next)
     };
     for sight in survey.sights().filter(|it| it.kind != Kind::Event) {
         let sign = &mut signs[sight.file];
@@ -134,13 +134,14 @@ fn signs(survey: Survey<'_>) -> Vec<Sign> {
         }
         match sight.fact {
             Fact::Node(node) => {
-                sign.names.insert(number(sight.name));
+                sign.names.insert(number(Word::of_text(sight.name)));
                 sign.nodes.extend(uid.map(|uid| (uid, node.created)));
             }
             Fact::Pod(pod, _) => {
-                sign.pods.insert(uid.unwrap_or_else(|| number(sight.name)));
-                sign.used.extend(pod.node_name.map(|it| number(sight.text(it))));
-                sign.uids.extend(pod.owner.and_then(|it| it.uid).map(|it| number(sight.text(it))));
+                sign.pods.insert(uid.unwrap_or_else(|| number(Word::of_text(sight.name))));
+                sign.used.extend(pod.node_name.map(|it| number(Word::of_text(sight.text(it)))));
+                let owner = pod.owner.and_then(|it| it.uid);
+                sign.uids.extend(owner.map(|it| number(Word::of_text(sight.text(it)))));
             }
             _ => {}
         }

@@ -13,6 +13,7 @@ use super::version;
 use crate::model::cluster::{Kind, Origin};
 use crate::model::id::{FileId, Symbol};
 use crate::model::time::Time;
+use crate::model::uid::Uid;
 use crate::problem::Problems;
 use crate::source::files::FileTable;
 use crate::source::split::{self, Bulk, Document, List, NotItems, Room, Split};
@@ -52,7 +53,7 @@ pub(super) struct Entry {
     pub(super) name: Symbol,
     pub(super) version: Option<u64>,
     /// `metadata.uid` of kinds whose fact does not hold it.
-    pub(super) uid: Option<Symbol>,
+    pub(super) uid: Option<Uid>,
     /// The newest time it carries.
     pub(super) newest: Option<Time>,
     pub(super) origin: Origin,

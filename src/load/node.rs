@@ -98,7 +98,7 @@ impl RawNode<'_> {
         let kubelet = status.and_then(|status| status.node_info.as_ref()?.kubelet_version.as_ref());
         Node {
             name: tables.or_empty(metadata.name.as_ref()),
-            uid: tables.filled(metadata.uid.as_ref()),
+            uid: tables.uid(metadata.uid.as_ref()),
             labels: tables.labels(metadata.labels.as_ref()),
             taints: taints.map(|taint| taint.convert(tables)).collect(),
             unschedulable: self.spec.as_ref().and_then(|spec| spec.unschedulable).unwrap_or(false),

@@ -14,6 +14,7 @@ use crate::model::node::Node;
 use crate::model::pdb::{Pdb, PriorityClass};
 use crate::model::pod::Pod;
 use crate::model::time::Time;
+use crate::model::uid::Uid;
 use crate::model::volume::{Claim, CsiDriver, CsiNode, CsiStorageCapacity, StorageClass, Volume, VolumeAttachment};
 use serde::Deserialize;
 
@@ -46,7 +47,7 @@ pub(super) struct Object {
     /// `metadata.resourceVersion`, where it is a number.
     pub(super) version: Option<u64>,
     /// `metadata.uid` of kinds whose fact does not hold it.
-    pub(super) uid: Option<Symbol>,
+    pub(super) uid: Option<Uid>,
     /// The newest time it carries.
     pub(super) newest: Option<Time>,
     /// How many pods of its namespace it says there are.
@@ -190,7 +191,7 @@ struct Head {
     namespace: Option<Symbol>,
     name: Symbol,
     version: Option<u64>,
-    uid: Option<Symbol>,
+    uid: Option<Uid>,
 }
 
 impl Head {
@@ -203,7 +204,7 @@ impl Head {
         // Of nodes and pods the fact tells, and nobody asks for that of an Event.
         let tells = !matches!(kind, Kind::Node | Kind::Pod | Kind::Event);
         let uid = metadata.uid.as_ref().filter(|_| tells);
-        let (name, uid) = (tables.symbol(name), tables.filled(uid));
+        let (name, uid) = (tables.symbol(name), tables.uid(uid));
         Ok(Head { namespace, name, version: metadata.version(), uid })
     }
 

@@ -330,7 +330,7 @@ impl RawPod<'_> {
         let pod = Pod {
             namespace: tables.namespace_named(namespace),
             name,
-            uid: tables.filled(metadata.uid.as_ref()),
+            uid: tables.uid(metadata.uid.as_ref()),
             labels: tables.labels(metadata.labels.as_ref()),
             spec_priority: spec.priority.map(Int::clamped),
             priority_class: tables.filled(spec.priority_class_name.as_ref()),

@@ -12,6 +12,7 @@ use crate::model::pdb::Pdb;
 use crate::model::pod::{Pod, PodSpec, RequestParts};
 use crate::model::resources::{ResourceList, ResourceName};
 use crate::model::selector::{LabelSelector, NodeSelector, Requirement};
+use crate::model::uid::Uid;
 use crate::model::volume::{
     Claim, CsiNode, CsiStorageCapacity, PodVolumeSource, StorageClass, Volume, VolumeAttachment, VolumeSource,
 };
@@ -68,6 +69,13 @@ impl Remap<'_, '_> {
     fn optional(&mut self, symbol: &mut Option<Symbol>) {
         if let Some(symbol) = symbol {
             self.symbol(symbol);
+        }
+    }
+
+    fn uid(&mut self, uid: &mut Option<Uid>) {
+        if let Some(mut symbol) = uid.and_then(Uid::symbol) {
+            self.symbol(&mut symbol);
+            *uid = Some(Uid::of_symbol(symbol));
         }
     }
 
@@ -157,7 +165,7 @@ impl Remap<'_, '_> {
 
     pub(super) fn node(&mut self, node: &mut Node) {
         self.symbol(&mut node.name);
-        self.optional(&mut node.uid);
+        self.uid(&mut node.uid);
         self.label_set(&mut node.labels);
         for taint in &mut node.taints {
             self.symbol(&mut taint.key);
@@ -172,7 +180,7 @@ impl Remap<'_, '_> {
     pub(super) fn pod(&mut self, pod: &mut Pod, spec: u32) -> u32 {
         self.namespace(&mut pod.namespace);
         self.symbol(&mut pod.name);
-        self.optional(&mut pod.uid);
+        self.uid(&mut pod.uid);
         self.label_set(&mut pod.labels);
         self.optional(&mut pod.priority_class);
         self.optional(&mut pod.node_name);
@@ -297,9 +305,9 @@ impl Remap<'_, '_> {
     pub(super) fn claim(&mut self, claim: &mut Claim) {
         self.namespace(&mut claim.namespace);
         self.symbol(&mut claim.name);
+        self.uid(&mut claim.uid);
+        self.uid(&mut claim.controller_uid);
         for symbol in [
-            &mut claim.uid,
-            &mut claim.controller_uid,
             &mut claim.volume_name,
             &mut claim.selected_node,
             &mut claim.storage_class,
@@ -316,7 +324,7 @@ impl Remap<'_, '_> {
         if let Some(claim) = &mut volume.claim_ref {
             self.namespace(&mut claim.namespace);
             self.symbol(&mut claim.name);
-            self.optional(&mut claim.uid);
+            self.uid(&mut claim.uid);
         }
         self.optional(&mut volume.storage_class);
         self.optional(&mut volume.volume_attributes_class);

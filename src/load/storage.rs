@@ -10,6 +10,7 @@ use super::volumes::RawPodVolume;
 use crate::model::cluster::Origin;
 use crate::model::id::Symbol;
 use crate::model::quantity::Quantity;
+use crate::model::uid::Uid;
 use crate::model::volume::{
     AccessModes, BindingMode, Claim, ClaimRef, CsiDriver, CsiNode, CsiStorageCapacity, StorageClass, TopologyTerm,
     Volume, VolumeAttachment, VolumeSource,
@@ -83,8 +84,8 @@ pub(super) fn claim(parts: &Parts<'_>, json: &[u8], origin: Origin, tables: &mut
     Ok(Claim {
         namespace: tables.namespace(metadata.namespace()),
         name: tables.or_empty(metadata.name.as_ref()),
-        uid: tables.filled(metadata.uid.as_ref()),
-        controller_uid: metadata.controller().and_then(|owner| tables.filled(owner.uid.as_ref())),
+        uid: tables.uid(metadata.uid.as_ref()),
+        controller_uid: metadata.controller().and_then(|owner| tables.uid(owner.uid.as_ref())),
         deleted: metadata.deletion_timestamp,
         lost: phase_is(parts, json, "Lost")?,
         volume_name: tables.filled(spec.volume_name.as_ref()),
@@ -148,7 +149,7 @@ pub(super) fn volume(parts: &Parts<'_>, json: &[u8], origin: Origin, tables: &mu
     let claim_ref = claim.map(|claim| ClaimRef {
         namespace: tables.namespace(claim.namespace.as_deref().unwrap_or_default()),
         name: tables.symbol(claim.name.as_deref().unwrap_or_default()),
-        uid: claim.uid.as_deref().filter(|uid| !uid.is_empty()).map(|uid| tables.symbol(uid)),
+        uid: claim.uid.as_deref().filter(|uid| !uid.is_empty()).map(|uid| Uid::intern(uid, &mut tables.symbols)),
     });
     let source = match (&spec.csi, disks.disk(tables)) {
         (Some(csi), _) => VolumeSource::Csi {

@@ -5,10 +5,29 @@ use super::object::Fact;
 use super::streams;
 use crate::model::cluster::Kind;
 use crate::model::id::Symbol;
+use crate::model::symbols::Symbols;
 use crate::model::time::Time;
+use crate::model::uid::Uid;
 use crate::source::files::FileTable;
 use crate::source::split::Split;
 use rustc_hash::FxHashMap;
+
+/// A UID or a name, the same in whatever table it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Word<'h> {
+    Uid(Uid),
+    Text(&'h str),
+}
+
+impl<'h> Word<'h> {
+    fn of_uid(uid: Uid, texts: &'h Symbols) -> Self {
+        uid.symbol().map_or(Word::Uid(uid), |it| Word::Text(texts.text(it)))
+    }
+
+    pub(super) fn of_text(text: &'h str) -> Self {
+        Uid::of_number(text).map_or(Word::Text(text), Word::Uid)
+    }
+}
 
 /// An object as one file shows it.
 #[derive(Clone, Copy)]
@@ -18,7 +37,7 @@ pub(super) struct Sight<'h> {
     /// Empty for kinds that live in no namespace.
     pub(super) namespace: &'h str,
     pub(super) name: &'h str,
-    pub(super) uid: Option<&'h str>,
+    pub(super) uid: Option<Word<'h>>,
     pub(super) version: Option<u64>,
     pub(super) newest: Option<Time>,
     pub(super) fact: &'h Fact,
@@ -66,7 +85,7 @@ fn sight<'h>(harvest: &'h Harvest, entry: &'h Entry) -> Sight<'h> {
         kind: entry.kind,
         namespace: entry.namespace.map_or("", |it| texts.text(it)),
         name: texts.text(entry.name),
-        uid: uid.map(|it| texts.text(it)),
+        uid: uid.map(|it| Word::of_uid(it, texts)),
         version: entry.version,
         newest: entry.newest,
         fact: &entry.fact,
@@ -140,7 +159,7 @@ impl Books {
         }
         let mut numbers: FxHashMap<(Kind, &str, &str), u32> = FxHashMap::default();
         let mut scopes: FxHashMap<(Kind, &str), u32> = FxHashMap::default();
-        let mut uids: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut uids: FxHashMap<Word<'_>, u32> = FxHashMap::default();
         let number = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         for sight in survey.sights() {
             let sheet = &mut books.sheets[sight.file];

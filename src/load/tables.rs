@@ -7,6 +7,7 @@ use crate::model::pod::PodSpec;
 use crate::model::quantity::Quantity;
 use crate::model::resources::{self, ResourceClass, ResourceList, ResourceName};
 use crate::model::symbols::Symbols;
+use crate::model::uid::Uid;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -36,6 +37,11 @@ impl Tables {
     /// The symbol of a text that is there and not empty.
     pub(super) fn filled(&mut self, text: Option<&Text<'_>>) -> Option<Symbol> {
         filled(text).map(|text| self.symbols.intern(text))
+    }
+
+    /// The UID of a text that is there and not empty.
+    pub(super) fn uid(&mut self, text: Option<&Text<'_>>) -> Option<Uid> {
+        filled(text).map(|text| Uid::intern(text, &mut self.symbols))
     }
 
     /// The symbol of a text; of the empty text where there is none.

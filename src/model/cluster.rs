@@ -8,8 +8,10 @@ use super::pod::Pod;
 use super::selector::LabelSelector;
 use super::symbols::Symbols;
 use super::time::Time;
+use super::uid::Uid;
 use super::volume::Storage;
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
 /// Where an object was read: a file and the byte at which the object begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -278,6 +280,11 @@ impl Cluster {
     #[inline]
     pub fn text(&self, symbol: Symbol) -> &str {
         self.symbols.text(symbol)
+    }
+
+    /// The text of a UID.
+    pub fn uid(&self, uid: Uid) -> Cow<'_, str> {
+        uid.text(&self.symbols)
     }
 
     /// A pod.

@@ -15,4 +15,5 @@ pub mod resources;
 pub mod selector;
 pub mod symbols;
 pub mod time;
+pub mod uid;
 pub mod volume;

@@ -5,6 +5,7 @@ use super::cluster::Origin;
 use super::id::{LabelSetId, Symbol};
 use super::resources::ResourceList;
 use super::time::Time;
+use super::uid::Uid;
 
 /// A Node object.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +13,7 @@ pub struct Node {
     /// `metadata.name`.
     pub name: Symbol,
     /// `metadata.uid`, if any.
-    pub uid: Option<Symbol>,
+    pub uid: Option<Uid>,
     /// `metadata.labels`.
     pub labels: LabelSetId,
     /// `spec.taints`, in list order.

@@ -6,6 +6,7 @@ use super::id::{LabelSetId, NamespaceId, NodeId, Symbol};
 use super::resources::ResourceList;
 use super::selector::NodeSelector;
 use super::time::Time;
+use super::uid::Uid;
 use super::volume::PodVolume;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ pub struct Pod {
     /// `metadata.name`.
     pub name: Symbol,
     /// `metadata.uid`; `None` in hand-made input.
-    pub uid: Option<Symbol>,
+    pub uid: Option<Uid>,
     /// `metadata.labels`.
     pub labels: LabelSetId,
     /// `spec.priority`; the scheduler reads an absent one as 0 ([`Pod::priority`]).
@@ -106,7 +107,7 @@ pub struct Owner {
     pub kind: Symbol,
     /// Name.
     pub name: Symbol,
-    /// UID, if any.
+    /// UID, if any; as text, since a few owners own all pods.
     pub uid: Option<Symbol>,
 }
 

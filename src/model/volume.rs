@@ -5,6 +5,7 @@ use super::id::{ClaimId, LabelSetId, NamespaceId, Symbol, VolumeId};
 use super::quantity::Quantity;
 use super::selector::{LabelSelector, NodeSelector};
 use super::time::Time;
+use super::uid::Uid;
 use rustc_hash::FxHashMap;
 
 /// A volume of a pod that some filter looks at.
@@ -92,9 +93,9 @@ pub struct Claim {
     /// `metadata.name`.
     pub name: Symbol,
     /// `metadata.uid`.
-    pub uid: Option<Symbol>,
+    pub uid: Option<Uid>,
     /// UID of the controlling owner, for claims of generic ephemeral volumes.
-    pub controller_uid: Option<Symbol>,
+    pub controller_uid: Option<Uid>,
     /// `metadata.deletionTimestamp`.
     pub deleted: Option<Time>,
     /// `status.phase` is `Lost`.
@@ -174,7 +175,7 @@ pub struct ClaimRef {
     /// Name of the claim.
     pub name: Symbol,
     /// UID of the claim; `None` before it is bound for good.
-    pub uid: Option<Symbol>,
+    pub uid: Option<Uid>,
 }
 
 /// What backs a PersistentVolume, as far as a filter tells it apart.

@@ -3,6 +3,7 @@
 use crate::kube::behavior::{TextsBehavior, VictimCondition, VictimEventText};
 use crate::model::cluster::Cluster;
 use crate::model::id::{NodeId, PodId};
+use std::borrow::Cow;
 
 /// The longest note of an event, in bytes. Upstream: `validation.NoteLengthLimit`.
 const NOTE_LIMIT: usize = 1024;
@@ -25,7 +26,7 @@ pub fn victim_event(texts: &TextsBehavior, cluster: &Cluster, preemptor: PodId, 
         VictimEventText::ByName => format!("Preempted by {} on node {on}", cluster.pod_key(preemptor)),
         VictimEventText::ByAPod => format!("Preempted by a pod on node {on}"),
         VictimEventText::ByUid => {
-            let uid = cluster.pod(preemptor).uid.map_or("", |uid| cluster.text(uid));
+            let uid = cluster.pod(preemptor).uid.map_or(Cow::Borrowed(""), |uid| cluster.uid(uid));
             format!("Preempted by pod {uid} on node {on}")
         }
     }
