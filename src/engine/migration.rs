@@ -11,7 +11,7 @@ use crate::model::volume::{CsiNode, PodVolumeSource, Volume};
 use std::borrow::Cow;
 
 /// Stands for a text that no object of the cluster uses: it is no label's key or value.
-pub(crate) const UNUSED: Symbol = Symbol(u32::MAX);
+pub(crate) const UNUSED: Symbol = Symbol::LAST;
 
 /// An in-tree volume plugin that limits and bindings follow to its CSI driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -115,8 +115,20 @@ macro_rules! ids {
     )*};
 }
 
-ids!(Symbol in symbols, LabelSetId in label_sets, NamespaceId in namespaces, NodeId in nodes, PodId in pods,
-     ResourceId in resources);
+ids!(LabelSetId in label_sets, NamespaceId in namespaces, NodeId in nodes, PodId in pods, ResourceId in resources);
+
+impl Wire for Symbol {
+    #[inline]
+    fn put(&self, out: &mut Vec<u8>) {
+        self.number().put(out);
+    }
+
+    #[inline]
+    fn take(from: &mut In<'_>) -> Result<Self, Damaged> {
+        let symbol = Symbol::of_number(from.take()?).ok_or(Damaged)?;
+        if symbol.number() <= from.sizes.symbols { Ok(symbol) } else { Err(Damaged) }
+    }
+}
 
 impl Wire for FileId {
     fn put(&self, out: &mut Vec<u8>) {
@@ -358,7 +370,7 @@ mod tests {
     #[test]
     fn an_id_that_points_nowhere_is_not_read() {
         let read = |id: u32| In::new(&id.to_le_bytes(), SIZES).take::<Symbol>();
-        assert_eq!((read(2), read(3)), (Ok(Symbol(2)), Err(Damaged)));
+        assert_eq!((read(0), read(3), read(4)), (Err(Damaged), Ok(Symbol::at(2)), Err(Damaged)));
         let file = |id: u32| In::new(&id.to_le_bytes(), SIZES).take::<FileId>();
         assert_eq!((file(u32::MAX), file(1)), (Ok(FileId(u32::MAX)), Err(Damaged)));
     }

@@ -1,5 +1,7 @@
 //! Ids: small integers that index the dense tables of a [`Cluster`](super::cluster::Cluster).
 
+use std::num::NonZeroU32;
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident($int:ty);)*) => {$(
         $(#[$doc])*
@@ -23,8 +25,6 @@ macro_rules! ids {
 }
 
 ids! {
-    /// A string of the [`Symbols`](super::symbols::Symbols) table.
-    Symbol(u32);
     /// A node; numbered by name.
     NodeId(u32);
     /// A pod; numbered by namespace, then name: the order in which kubectl and the API server list pods.
@@ -43,4 +43,39 @@ ids! {
     ResourceId(u32);
     /// A file of the input, by position in the input's file table.
     FileId(u32);
+}
+
+/// A string of the [`Symbols`](super::symbols::Symbols) table: one more than its position, so that a symbol that may be
+/// missing takes no more room than one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Symbol(NonZeroU32);
+
+impl Symbol {
+    /// The last that a table could have.
+    pub const LAST: Symbol = Symbol(NonZeroU32::MAX);
+
+    /// The position in the table that this symbol indexes.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+
+    /// The symbol of a position. Panics when the table outgrew the symbols, which no file of this century can cause.
+    #[inline]
+    pub fn at(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("a table outgrew its id type"))
+    }
+
+    /// One more than the position.
+    #[inline]
+    pub(crate) fn number(self) -> u32 {
+        self.0.get()
+    }
+
+    /// The symbol of this number.
+    #[inline]
+    pub(crate) fn of_number(number: u32) -> Option<Self> {
+        NonZeroU32::new(number).map(Symbol)
+    }
 }

@@ -142,12 +142,12 @@ fn first_slot(hash: u64, mask: usize) -> usize {
 }
 
 fn entry(hash: u64, symbol: Symbol) -> u64 {
-    (hash >> 32 << 32) | (u64::from(symbol.0) + 1)
+    (hash >> 32 << 32) | u64::from(symbol.number())
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the lower half is what was put there")]
 fn symbol_of(entry: u64) -> Symbol {
-    Symbol(entry as u32 - 1)
+    Symbol::of_number(entry as u32).expect("the slot is not free")
 }
 
 impl PartialEq for Symbols {
@@ -177,7 +177,7 @@ mod tests {
             }
         }
         assert_eq!(symbols.len(), 5000);
-        assert_eq!(symbols.text(Symbol(4321)), "text-4321");
+        assert_eq!(symbols.text(Symbol::at(4321)), "text-4321");
         assert_eq!(symbols.get("text-5000"), None);
         let empty = symbols.intern("");
         assert_eq!((symbols.text(empty), symbols.get("")), ("", Some(empty)));

@@ -21,20 +21,6 @@ pub struct Uid {
 const OTHER: NonZeroU64 = NonZeroU64::MAX;
 /// The length of a UID's text.
 const LENGTH: usize = 36;
-/// The digit that each byte is.
-const DIGITS: [u8; 256] = digits();
-/// The least number that is no digit.
-const NO_DIGIT: u8 = 16;
-
-const fn digits() -> [u8; 256] {
-    let (mut digits, mut digit) = ([u8::MAX; 256], 0);
-    while digit < NO_DIGIT {
-        digits[b"0123456789abcdef"[digit as usize] as usize] = digit;
-        digit += 1;
-    }
-    digits
-}
-
 impl Uid {
     /// The UID of a text; the table gets those of another form.
     pub fn intern(text: &str, symbols: &mut Symbols) -> Self {
@@ -57,31 +43,24 @@ impl Uid {
     /// The UID of a text as API servers give it out.
     pub(crate) fn of_number(text: &str) -> Option<Self> {
         let text: &[u8; LENGTH] = text.as_bytes().try_into().ok()?;
-        let (mut number, mut all) = (0_u128, 0);
-        for (at, byte) in text.iter().enumerate() {
-            let is_dash = matches!(at, 8 | 13 | 18 | 23);
-            if is_dash && *byte != b'-' {
-                return None;
-            }
-            if !is_dash {
-                let digit = DIGITS[usize::from(*byte)];
-                all |= digit;
-                number = number << 4 | u128::from(digit);
-            }
+        if [8, 13, 18, 23].into_iter().any(|at| text[at] != b'-') {
+            return None;
         }
-        let (high, low) = (u64::try_from(number >> 64).ok()?, u64::try_from(number & u128::from(u64::MAX)).ok()?);
-        if all < NO_DIGIT { Uid::of_halves(high, low) } else { None }
+        let four = |at: usize| [text[at], text[at + 1], text[at + 2], text[at + 3]];
+        let high = eight([four(0), four(4)])? << 32 | eight([four(9), four(14)])?;
+        let low = eight([four(19), four(24)])? << 32 | eight([four(28), four(32)])?;
+        Uid::of_halves(high, low)
     }
 
     /// The symbol of a text of another form.
     pub(crate) fn symbol(self) -> Option<Symbol> {
-        let symbol = || Symbol(u32::try_from(self.low).expect("a symbol was put there"));
-        (self.high == OTHER).then(symbol)
+        let number = u32::try_from(self.low).ok().filter(|_| self.high == OTHER);
+        number.and_then(Symbol::of_number)
     }
 
     /// A UID whose text of another form has this symbol.
     pub(crate) fn of_symbol(symbol: Symbol) -> Self {
-        Uid { high: OTHER, low: symbol.0.into() }
+        Uid { high: OTHER, low: symbol.number().into() }
     }
 
     /// Both halves; of a UID that needs no table they are its digits.
@@ -101,6 +80,24 @@ impl Uid {
         let (fourth, last) = (low >> 48, low & 0xffff_ffff_ffff);
         format!("{first:08x}-{second:04x}-{third:04x}-{fourth:04x}-{last:012x}")
     }
+}
+
+/// The number of eight lower-case digits, all at once: a byte of `each` stands for one of them.
+fn eight(digits: [[u8; 4]; 2]) -> Option<u64> {
+    let each = |byte: u8| u64::from_ne_bytes([byte; 8]);
+    let [first, last] = digits.map(|four| u64::from(u32::from_be_bytes(four)));
+    let text = first << 32 | last;
+    let letters = text >> 6 & each(1);
+    let values = (text & each(0xf)) + letters * 9;
+    // What is no digit has no such value, or another digit has.
+    let above_nine = (values + each(6)) >> 4 & each(1);
+    let written = values + each(b'0') + above_nine * u64::from(b'a' - b'0' - 10);
+    if values & each(0xf0) != 0 || written != text {
+        return None;
+    }
+    let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
+    Some((fours | fours >> 16) & 0xffff_ffff)
 }
 
 #[cfg(test)]
@@ -148,6 +145,18 @@ mod tests {
             assert_eq!(Uid::find(text, &symbols), Some(uid));
         }
         assert_eq!(Uid::of_halves(u64::MAX, 0), None);
+    }
+
+    #[test]
+    fn every_byte_is_a_digit_or_none() {
+        for byte in 0..=u8::MAX {
+            let digit = char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase()).map(u64::from);
+            for at in 0..8 {
+                let mut digits = [*b"0000"; 2];
+                digits[at / 4][at % 4] = byte;
+                assert_eq!(eight(digits), digit.map(|digit| digit << (28 - 4 * at)), "{byte} at {at}");
+            }
+        }
     }
 
     proptest! {
