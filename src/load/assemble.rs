@@ -10,6 +10,8 @@ use super::tables::Tables;
 use crate::model::cluster::{Cluster, Namespace};
 use crate::model::id::{LabelSetId, NodeId, Symbol};
 use crate::model::labels::LabelSets;
+use crate::model::pod::Pod;
+use crate::model::symbols::Symbols;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -23,18 +25,15 @@ pub(super) fn share(objects: usize) -> usize {
 
 /// A fact in the ids of a batch, and the object's name.
 pub(super) struct Placed {
-    pub(super) batch: usize,
+    pub(super) batch: u32,
     pub(super) name: Symbol,
     pub(super) fact: Fact,
 }
 
 /// The cluster of facts, given by stretches of their order. `locals` are the batches' tables, `names` all namespaces.
 pub(super) fn assemble(stretches: Vec<Vec<Placed>>, locals: Vec<Tables>, names: &[&str]) -> Cluster {
-    // Room in the first stretch for the pods of all: moved there, they need no other.
-    let pods = |facts: &[Placed]| facts.iter().filter(|it| matches!(it.fact, Fact::Pod(..))).count();
-    let mut rooms: Vec<usize> = stretches.iter().map(|facts| pods(facts)).collect();
-    rooms[0] = rooms.iter().sum();
-    let stretch = |(facts, pods)| Stretch::of(facts, pods, &locals, names);
+    let rooms = rooms(&stretches, &locals);
+    let stretch = |(facts, room)| Stretch::of(facts, room, &locals, names);
     let (mut tables, mut objects): (Vec<Tables>, Vec<Objects>) =
         stretches.into_par_iter().zip(rooms).map(stretch).map(|it| (it.tables, it.objects)).unzip();
     locals.into_par_iter().for_each(drop);
@@ -55,6 +54,30 @@ pub(super) fn assemble(stretches: Vec<Vec<Placed>>, locals: Vec<Tables>, names: 
     all.finish(global)
 }
 
+/// How much a stretch is likely to hold.
+struct Room {
+    pods: usize,
+    texts: usize,
+    /// Of all texts.
+    bytes: usize,
+}
+
+/// Room in the first stretch for what all hold: moved there, it needs no other.
+fn rooms(stretches: &[Vec<Placed>], locals: &[Tables]) -> Vec<Room> {
+    let pods = |facts: &Vec<Placed>| facts.iter().filter(|it| matches!(it.fact, Fact::Pod(..))).count();
+    let mut pods: Vec<usize> = stretches.iter().map(pods).collect();
+    let all_pods = pods.iter().sum();
+    pods[0] = all_pods;
+    let tables = || locals.iter().map(|it| &it.symbols);
+    let (texts, bytes) = (tables().map(Symbols::len).sum(), tables().map(Symbols::bytes).sum());
+    let room = |pods| {
+        // More than its share, since some texts are everywhere.
+        let part = |all: usize| all.min(all / all_pods.max(1) * 2 * pods);
+        Room { pods, texts: part(texts), bytes: part(bytes) }
+    };
+    pods.into_iter().map(room).collect()
+}
+
 /// Facts that were put together, in the ids of their own tables.
 struct Stretch {
     tables: Tables,
@@ -64,22 +87,25 @@ struct Stretch {
 #[derive(Default)]
 struct Objects {
     cluster: Cluster,
-    /// The number of each pod's spec.
-    specs: Vec<u32>,
+    /// Pods with the number of their spec. They stay where they were read until all are known: there are many, and a
+    /// second place for those of one stretch would be as much memory again.
+    pods: Vec<(Box<Pod>, u32)>,
     namespace_labels: Vec<(Symbol, LabelSetId)>,
 }
 
 impl Stretch {
-    fn of(facts: Vec<Placed>, pods: usize, locals: &[Tables], names: &[&str]) -> Self {
+    fn of(facts: Vec<Placed>, room: Room, locals: &[Tables], names: &[&str]) -> Self {
         let (mut tables, mut objects) = (Tables::default(), Objects::default());
-        objects.cluster.pods.reserve_exact(pods);
-        // Most texts are the name or the UID of one pod.
-        tables.symbols.reserve(2 * pods);
+        objects.pods.reserve_exact(room.pods);
+        // Most texts are the name of one pod.
+        tables.symbols.reserve(room.pods);
+        tables.symbols.reserve_texts(room.texts, room.bytes);
         for name in names {
             tables.namespace(name);
         }
         let mut batches: Vec<Option<Batch<'_>>> = locals.iter().map(|_| None).collect();
         for Placed { batch, name, fact } in facts {
+            let batch = batch as usize;
             let batch = batches[batch].get_or_insert_with(|| Batch::new(&locals[batch]));
             objects.add(fact, name, &mut Remap { batch, global: &mut tables });
         }
@@ -97,8 +123,8 @@ impl Objects {
                 cluster.nodes.push(*node);
             }
             Fact::Pod(mut pod, spec) => {
-                self.specs.push(remap.pod(&mut pod, spec));
-                cluster.pods.push(*pod);
+                let spec = remap.pod(&mut pod, spec);
+                self.pods.push((pod, spec));
             }
             Fact::Pdb(mut pdb) => {
                 remap.pdb(&mut pdb);
@@ -174,12 +200,11 @@ impl Objects {
 
     /// The same of the pods, which are most of the work.
     fn renumber_pods(&mut self, batch: &Batch<'_>) {
-        let share = share(self.cluster.pods.len());
-        let pods = self.cluster.pods.par_chunks_mut(share).zip(self.specs.par_chunks_mut(share));
-        pods.for_each(|(pods, specs)| {
+        let share = share(self.pods.len());
+        self.pods.par_chunks_mut(share).for_each(|pods| {
             let (mut batch, mut none) = (batch.clone(), Tables::default());
             let mut remap = Remap { batch: &mut batch, global: &mut none };
-            for (pod, spec) in pods.iter_mut().zip(specs) {
+            for (pod, spec) in pods {
                 *spec = remap.pod(pod, *spec);
             }
         });
@@ -188,7 +213,7 @@ impl Objects {
     fn append(&mut self, mut more: Objects) {
         let (cluster, other) = (&mut self.cluster, &mut more.cluster);
         cluster.nodes.append(&mut other.nodes);
-        cluster.pods.append(&mut other.pods);
+        self.pods.append(&mut more.pods);
         cluster.pdbs.append(&mut other.pdbs);
         cluster.priority_classes.append(&mut other.priority_classes);
         let (storage, other) = (&mut cluster.storage, &mut other.storage);
@@ -204,7 +229,7 @@ impl Objects {
     }
 
     fn finish(self, tables: Tables) -> Cluster {
-        let Objects { mut cluster, namespace_labels, specs: _ } = self;
+        let Objects { mut cluster, pods, namespace_labels } = self;
         let namespace_labels: FxHashMap<Symbol, LabelSetId> = namespace_labels.into_iter().collect();
         let namespace = |&name: &Symbol| {
             let labels = namespace_labels.get(&name).copied();
@@ -216,9 +241,11 @@ impl Objects {
         cluster.resources = tables.resources;
         cluster.node_ids = cluster.nodes.iter().enumerate().map(|(at, node)| (node.name, NodeId::at(at))).collect();
         let node_ids = &cluster.node_ids;
-        cluster.pods.par_iter_mut().for_each(|pod| {
+        let pods = pods.into_par_iter().map(|(mut pod, _)| {
             pod.node = pod.node_name.and_then(|name| node_ids.get(&name).copied());
+            *pod
         });
+        cluster.pods = pods.collect();
         cluster.storage.index();
         cluster
     }

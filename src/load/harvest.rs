@@ -128,6 +128,7 @@ impl Batch<'_> {
         plainly: bool,
     ) -> Result<Harvest, NotItems> {
         let mut harvest = Harvest { plainly, ..Harvest::default() };
+        harvest.make_room(self.bytes());
         match self {
             Batch::Documents(documents) => {
                 for document in *documents {
@@ -150,9 +151,15 @@ impl Batch<'_> {
                 }
             }
         }
+        harvest.settle();
         Ok(harvest)
     }
 }
+
+/// An object, a new string and a byte of one stand at most in so much text, where there is much.
+const TEXT_OF_ENTRY: usize = 4 << 10;
+const TEXT_OF_SYMBOL: usize = 1 << 10;
+const TEXT_OF_LETTER: usize = 1 << 7;
 
 /// A kind as the input spells it.
 #[derive(Clone, Copy, Default)]
@@ -264,6 +271,21 @@ impl Harvest {
         }
         self.stands_in(file, list.0, list.1, Some(kind));
         Ok(())
+    }
+
+    /// Makes more room than so many bytes of text are likely to need: what is not used of it is never touched, while what
+    /// grows is left behind in places of every size.
+    fn make_room(&mut self, bytes: u64) {
+        let bytes = usize::try_from(bytes).unwrap_or(0);
+        self.entries.reserve(bytes / TEXT_OF_ENTRY);
+        self.tables.symbols.reserve_texts(bytes / TEXT_OF_SYMBOL, bytes / TEXT_OF_LETTER);
+    }
+
+    /// Gives back what only reading needs: all batches wait for the last one.
+    fn settle(&mut self) {
+        self.tables.settle();
+        // Into a place of their own size: room that is left at the end of a large one is lost.
+        self.entries = self.entries.drain(..).collect();
     }
 
     fn stands_in(&mut self, file: FileId, id: u32, list: &List<'_>, kind: Option<Kind>) {

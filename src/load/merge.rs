@@ -15,24 +15,40 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where an entry is, with what it is sorted by.
+/// Where an entry is, with what it is sorted by. There are as many as objects: each is kept small.
 #[derive(Clone, Copy)]
-struct Key<'h> {
+struct Key {
     kind: Kind,
     /// The place of its namespace among all, by name.
     place: u32,
     /// How the name begins, filled up with zeros: it sorts as the name does, as far as it goes.
     begin: [u64; 4],
-    name: &'h str,
     batch: u32,
     entry: u32,
 }
 
-impl Key<'_> {
-    fn identity(&self, other: &Self) -> Ordering {
-        (self.kind, self.place, self.begin)
-            .cmp(&(other.kind, other.place, other.begin))
-            .then_with(|| self.name.cmp(other.name))
+/// What keys stand for.
+#[derive(Clone, Copy)]
+struct Found<'h>(&'h [Harvest]);
+
+impl<'h> Found<'h> {
+    fn entry(self, key: &Key) -> &'h Entry {
+        &self.0[key.batch as usize].entries[key.entry as usize]
+    }
+
+    fn name(self, key: &Key) -> &'h str {
+        self.0[key.batch as usize].tables.symbols.text(self.entry(key).name)
+    }
+
+    fn identity(self, a: &Key, b: &Key) -> Ordering {
+        let begins = (a.kind, a.place, a.begin).cmp(&(b.kind, b.place, b.begin));
+        begins.then_with(|| self.name(a).cmp(self.name(b)))
+    }
+
+    /// Of two copies of an object the one that was read last comes first.
+    fn copies(self, a: &Key, b: &Key) -> Ordering {
+        let origins = self.entry(b).origin.cmp(&self.entry(a).origin);
+        origins.then_with(|| (a.batch, a.entry).cmp(&(b.batch, b.entry)))
     }
 }
 
@@ -53,73 +69,76 @@ pub(super) fn merge(
     stretch: Option<usize>,
 ) -> (Cluster, Vec<Problem>) {
     let as_of = harvests.iter().filter_map(|harvest| harvest.newest).max();
-    let mut entries: Vec<Vec<Entry>> =
-        harvests.iter_mut().map(|harvest| std::mem::take(&mut harvest.entries)).collect();
-    let (mut kept, spaces) = sorted_keys(&entries, &harvests);
-    let copies = leave_newest(&mut kept, &entries, &spaces);
+    let found = Found(&harvests);
+    let (mut kept, spaces) = sorted_keys(found);
+    let copies = leave_newest(&mut kept, found, &spaces);
     let problems = copies.into_iter().map(|(kind, copies)| copies.problem(files, kind)).collect();
-    let names = namespaces(&kept, &spaces);
-    let held = |key: &Key<'_>| {
-        let entry = &entries[key.batch as usize][key.entry as usize];
-        (entry.kind, entry.origin.file)
-    };
+    let held = |key: &Key| (key.kind, found.entry(key).origin.file);
     for same in kept.chunk_by(|a, b| held(a) == held(b)) {
         let (kind, file) = held(&same[0]);
         ledger.count(kind, file, same.len() as u64);
     }
-    let size = stretch.unwrap_or_else(|| share(kept.len()));
-    let order: Vec<Vec<(u32, u32)>> =
-        kept.chunks(size).map(|keys| keys.iter().map(|it| (it.batch, it.entry)).collect()).collect();
-    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = namespaces(&kept, found, &spaces).into_iter().map(str::to_owned).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut take = |&(batch, entry): &(u32, u32)| {
-        let entry = &mut entries[batch as usize][entry as usize];
-        Placed { batch: batch as usize, name: entry.name, fact: std::mem::replace(&mut entry.fact, Fact::Counted) }
+    let mut take = |key: &Key| {
+        let entry = &mut harvests[key.batch as usize].entries[key.entry as usize];
+        Placed { batch: key.batch, name: entry.name, fact: std::mem::replace(&mut entry.fact, Fact::Counted) }
     };
-    let mut stretches: Vec<Vec<Placed>> = order.iter().map(|order| order.iter().map(&mut take).collect()).collect();
+    let size = stretch.unwrap_or_else(|| share(kept.len()));
+    let mut stretches: Vec<Vec<Placed>> = kept.chunks(size).map(|keys| keys.iter().map(&mut take).collect()).collect();
     if stretches.is_empty() {
         stretches.push(Vec::new());
     }
-    // They weigh as much as the cluster.
-    drop((kept, order, entries));
-    let mut cluster = assemble(stretches, harvests.into_iter().map(|harvest| harvest.tables).collect(), &names);
+    // Keys and entries weigh as much as the cluster: they go before it grows.
+    drop(kept);
+    let tables = harvests.into_iter().map(|harvest| harvest.tables).collect();
+    let mut cluster = assemble(stretches, tables, &names);
     cluster.as_of = as_of;
     (cluster, problems)
 }
 
 /// The keys of all entries, and the namespaces by place.
-fn sorted_keys<'h>(entries: &[Vec<Entry>], harvests: &'h [Harvest]) -> (Vec<Key<'h>>, Vec<&'h str>) {
-    // The namespaces of each batch, by name.
-    let spaces = |(entries, harvest): (&Vec<Entry>, &'h Harvest)| -> FxHashMap<Option<Symbol>, &'h str> {
-        let own: FxHashSet<Option<Symbol>> = entries.iter().map(|entry| entry.namespace).collect();
-        let text = |space: Option<Symbol>| space.map_or("", |space| harvest.tables.symbols.text(space));
-        own.into_iter().map(|space| (space, text(space))).collect()
+fn sorted_keys(found: Found<'_>) -> (Vec<Key>, Vec<&str>) {
+    let (spaces, places) = places(found);
+    let ends = found.0.iter().scan(0, |end, harvest| {
+        *end += harvest.entries.len();
+        Some(*end)
+    });
+    let ends: Vec<usize> = ends.collect();
+    let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let key = |at: usize| {
+        let batch = ends.partition_point(|end| *end <= at);
+        let Harvest { entries, tables, .. } = &found.0[batch];
+        let at = at + entries.len() - ends[batch];
+        let entry = &entries[at];
+        let begin = begin_of(tables.symbols.text(entry.name));
+        let place = places[batch][&entry.namespace];
+        Key { kind: entry.kind, place, begin, batch: number(batch), entry: number(at) }
     };
-    let spaces: Vec<FxHashMap<Option<Symbol>, &str>> = entries.par_iter().zip(harvests).map(spaces).collect();
-    let names: BTreeSet<&str> = spaces.iter().flat_map(FxHashMap::values).copied().collect();
-    let names: Vec<&str> = names.into_iter().collect();
-    let places: FxHashMap<&str, u32> = names.iter().copied().zip(0..).collect();
-    let keys = entries.par_iter().zip(harvests).zip(spaces).enumerate();
-    let mut keys: Vec<Key<'h>> = keys
-        .flat_map_iter(|(batch, ((entries, harvest), spaces))| {
-            let places: FxHashMap<Option<Symbol>, u32> =
-                spaces.into_iter().map(|(space, name)| (space, places[name])).collect();
-            entries.iter().zip(0..).map(move |(entry, at)| {
-                let place = places[&entry.namespace];
-                let name = harvest.tables.symbols.text(entry.name);
-                let batch = u32::try_from(batch).unwrap_or(u32::MAX);
-                Key { kind: entry.kind, place, begin: begin_of(name), name, batch, entry: at }
-            })
-        })
-        .collect();
-    let entry = |key: &Key<'_>| &entries[key.batch as usize][key.entry as usize];
-    let copies = |a: &Key<'_>, b: &Key<'_>| {
-        let origins = entry(b).origin.cmp(&entry(a).origin);
-        origins.then_with(|| (a.batch, a.entry).cmp(&(b.batch, b.entry)))
-    };
+    let all = 0..ends.last().copied().unwrap_or(0);
+    let mut keys: Vec<Key> = all.into_par_iter().map(key).collect();
     // In place: the keys weigh as much as the pods.
-    keys.par_sort_unstable_by(|a, b| a.identity(b).then_with(|| copies(a, b)));
-    (keys, names)
+    keys.par_sort_unstable_by(|a, b| found.identity(a, b).then_with(|| found.copies(a, b)));
+    (keys, spaces)
+}
+
+/// All namespaces by name, and the place of each batch's among them.
+fn places(found: Found<'_>) -> (Vec<&str>, Vec<FxHashMap<Option<Symbol>, u32>>) {
+    let spaces = |harvest: &'_ Harvest| -> FxHashSet<Option<Symbol>> {
+        harvest.entries.iter().map(|entry| entry.namespace).collect()
+    };
+    let own: Vec<FxHashSet<Option<Symbol>>> = found.0.par_iter().map(spaces).collect();
+    let text =
+        |batch: usize, space: &Option<Symbol>| space.map_or("", |space| found.0[batch].tables.symbols.text(space));
+    let names = own.iter().enumerate().flat_map(|(batch, own)| own.iter().map(move |it| text(batch, it)));
+    let names: BTreeSet<&str> = names.collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let by_name: FxHashMap<&str, u32> = names.iter().copied().zip(0..).collect();
+    let of_batch = |(batch, own): (usize, FxHashSet<Option<Symbol>>)| {
+        own.into_iter().map(|space| (space, by_name[text(batch, &space)])).collect()
+    };
+    let places = own.into_iter().enumerate().map(of_batch).collect();
+    (names, places)
 }
 
 /// The newest of an object's copies, which are given as they were read, the last one first. Where a copy has no version to
@@ -153,15 +172,15 @@ impl Copies {
 }
 
 /// Leaves one key of every object that is there, in order; and an account of the other copies.
-fn leave_newest(keys: &mut Vec<Key<'_>>, entries: &[Vec<Entry>], spaces: &[&str]) -> BTreeMap<Kind, Copies> {
+fn leave_newest(keys: &mut Vec<Key>, found: Found<'_>, spaces: &[&str]) -> BTreeMap<Kind, Copies> {
     let mut copies: BTreeMap<Kind, Copies> = BTreeMap::new();
     let (mut kept, mut begin) = (0, 0);
     while let Some(first) = keys.get(begin) {
         let same = &keys[begin..];
-        let same = &same[..same.iter().take_while(|it| it.identity(first).is_eq()).count()];
-        let key = if let [key] = same { *key } else { newest_of(same, entries, spaces, &mut copies) };
+        let same = &same[..same.iter().take_while(|it| found.identity(it, first).is_eq()).count()];
+        let key = if let [key] = same { *key } else { newest_of(same, found, spaces, &mut copies) };
         begin += same.len();
-        if !entries[key.batch as usize][key.entry as usize].removed {
+        if !found.entry(&key).removed {
             keys[kept] = key;
             kept += 1;
         }
@@ -171,29 +190,24 @@ fn leave_newest(keys: &mut Vec<Key<'_>>, entries: &[Vec<Entry>], spaces: &[&str]
 }
 
 /// The newest copy of one object, the others being taken down.
-fn newest_of<'h>(
-    same: &[Key<'h>],
-    entries: &[Vec<Entry>],
-    spaces: &[&str],
-    copies: &mut BTreeMap<Kind, Copies>,
-) -> Key<'h> {
-    let found: Vec<&Entry> = same.iter().map(|key| &entries[key.batch as usize][key.entry as usize]).collect();
-    let used = newest(&found);
+fn newest_of(same: &[Key], found: Found<'_>, spaces: &[&str], copies: &mut BTreeMap<Kind, Copies>) -> Key {
+    let entries: Vec<&Entry> = same.iter().map(|key| found.entry(key)).collect();
+    let used = newest(&entries);
     let key = same[used];
-    if let Some((_, other)) = found.iter().enumerate().find(|(at, _)| *at != used) {
+    if let Some((_, other)) = entries.iter().enumerate().find(|(at, _)| *at != used) {
         let namespace = other.namespace.map(|_| spaces[key.place as usize]);
-        let title = || object::title(key.kind, namespace, Some(key.name));
+        let title = || object::title(key.kind, namespace, Some(found.name(&key)));
         let first = || Copies { count: 0, example: title(), origin: other.origin };
-        copies.entry(key.kind).or_insert_with(first).count += found.len() as u64 - 1;
+        copies.entry(key.kind).or_insert_with(first).count += entries.len() as u64 - 1;
     }
     key
 }
 
 /// The namespaces that objects live in or are, by name.
-fn namespaces<'h>(keys: &[Key<'h>], spaces: &[&'h str]) -> Vec<&'h str> {
+fn namespaces<'h>(keys: &[Key], found: Found<'h>, spaces: &[&'h str]) -> Vec<&'h str> {
     let places: BTreeSet<u32> = keys.chunk_by(|a, b| a.place == b.place).map(|same| same[0].place).collect();
     let mut names: Vec<&str> = places.into_iter().map(|place| spaces[place as usize]).collect();
-    names.extend(keys.iter().filter(|key| key.kind == Kind::Namespace).map(|key| key.name));
+    names.extend(keys.iter().filter(|key| key.kind == Kind::Namespace).map(|key| found.name(key)));
     names.push(DEFAULT_NAMESPACE);
     names.retain(|name| !name.is_empty());
     names.sort_unstable();

@@ -29,6 +29,15 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    /// Gives back what only reading into the tables needs.
+    pub(super) fn settle(&mut self) {
+        self.symbols.settle();
+        self.label_sets.settle();
+        self.namespace_ids = FxHashMap::default();
+        self.resource_ids = FxHashMap::default();
+        self.spec_ids = FxHashMap::default();
+    }
+
     /// The symbol of a text.
     pub(super) fn symbol(&mut self, text: &str) -> Symbol {
         self.symbols.intern(text)

@@ -52,6 +52,11 @@ impl LabelSets {
         id
     }
 
+    /// Gives back what only new sets need.
+    pub(crate) fn settle(&mut self) {
+        self.ids = FxHashMap::default();
+    }
+
     /// All sets, by id; `None` unless each is one, sorted by key symbol, and the first is the one without labels.
     pub fn from_sets(sets: Vec<Arc<LabelPairs>>) -> Option<Self> {
         let is_sorted = |set: &Arc<LabelPairs>| set.is_sorted_by(|a, b| a.0 < b.0);

@@ -44,6 +44,18 @@ impl Symbols {
         }
     }
 
+    /// Makes room for all texts that may come, at most so many of so many bytes: a buffer that grows is copied.
+    pub fn reserve_texts(&mut self, texts: usize, bytes: usize) {
+        self.ends.reserve_exact(texts);
+        self.buffer.reserve_exact(bytes);
+    }
+
+    /// Gives back room that only new texts need. The table can be read, and finds no text until it gets another one.
+    pub(crate) fn settle(&mut self) {
+        // Copied, since an allocator does not give back a part of what it gave.
+        *self = Symbols { buffer: self.buffer.as_str().to_owned(), ends: self.ends.clone(), slots: Vec::new() };
+    }
+
     /// The symbol of a text, if some object of the cluster uses it.
     pub fn get(&self, text: &str) -> Option<Symbol> {
         if self.slots.is_empty() { None } else { self.find(text).ok() }
@@ -89,6 +101,11 @@ impl Symbols {
     /// How many texts there are.
     pub fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// How long all texts are together.
+    pub fn bytes(&self) -> usize {
+        self.buffer.len()
     }
 
     /// Whether there is none.
