@@ -5,7 +5,7 @@
 //! that one stretch of everything would have given.
 
 use super::object::Fact;
-use super::remap::{Batch, Remap};
+use super::remap::{Batch, Links, Remap};
 use super::tables::Tables;
 use crate::model::cluster::{Cluster, Namespace};
 use crate::model::id::{LabelSetId, NodeId, Symbol};
@@ -87,9 +87,9 @@ struct Stretch {
 #[derive(Default)]
 struct Objects {
     cluster: Cluster,
-    /// Pods with the number of their spec. They stay where they were read until all are known: there are many, and a
-    /// second place for those of one stretch would be as much memory again.
-    pods: Vec<(Box<Pod>, u32)>,
+    /// Pods with their links. They stay where they were read until all are known: there are many, and a second place for
+    /// those of one stretch would be as much memory again.
+    pods: Vec<(Box<Pod>, Links)>,
     namespace_labels: Vec<(Symbol, LabelSetId)>,
 }
 
@@ -122,9 +122,9 @@ impl Objects {
                 remap.node(&mut node);
                 cluster.nodes.push(*node);
             }
-            Fact::Pod(mut pod, spec) => {
-                let spec = remap.pod(&mut pod, spec);
-                self.pods.push((pod, spec));
+            Fact::Pod(mut pod, links) => {
+                let links = remap.pod(&mut pod, links);
+                self.pods.push((pod, links));
             }
             Fact::Pdb(mut pdb) => {
                 remap.pdb(&mut pdb);
@@ -204,8 +204,8 @@ impl Objects {
         self.pods.par_chunks_mut(share).for_each(|pods| {
             let (mut batch, mut none) = (batch.clone(), Tables::default());
             let mut remap = Remap { batch: &mut batch, global: &mut none };
-            for (pod, spec) in pods {
-                *spec = remap.pod(pod, *spec);
+            for (pod, links) in pods {
+                *links = remap.pod(pod, *links);
             }
         });
     }

@@ -6,6 +6,7 @@ use super::node::RawNode;
 use super::objects::{self, Parts, RawPriorityClass};
 use super::pod::RawPod;
 use super::primitive::{Seen, Text, filled};
+use super::remap::Links;
 use super::storage::{self, RawCapacity, RawStorageClass};
 use super::tables::{DEFAULT_NAMESPACE, Tables};
 use crate::model::cluster::{Kind, Origin, SelectorOwner, SelectorOwnerKind};
@@ -22,8 +23,7 @@ use serde::Deserialize;
 #[derive(Debug)]
 pub(super) enum Fact {
     Node(Box<Node>),
-    /// A pod and the number of its spec.
-    Pod(Box<Pod>, u32),
+    Pod(Box<Pod>, Links),
     Pdb(Box<Pdb>),
     PriorityClass(Box<PriorityClass>),
     Namespace(LabelSetId),
@@ -109,8 +109,8 @@ pub(super) fn read(source: Source<'_>, tables: &mut Tables) -> Result<Object, Re
             other_kind(raw.kind.as_ref(), raw.python)?;
             let head = Head::of(kind, raw.metadata.as_ref(), tables)?;
             let namespace = head.namespace.unwrap_or_else(|| tables.symbol(DEFAULT_NAMESPACE));
-            let (pod, spec) = raw.convert((namespace, head.name), origin, tables);
-            Ok(head.object(Fact::Pod(Box::new(pod), spec), raw.newest()))
+            let (pod, links) = raw.convert((namespace, head.name), origin, tables);
+            Ok(head.object(Fact::Pod(Box::new(pod), links), raw.newest()))
         }
         Kind::PriorityClass => {
             let raw: RawPriorityClass<'_> = source.read()?;

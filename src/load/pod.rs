@@ -3,6 +3,7 @@
 use super::meta::Meta;
 use super::node::effect;
 use super::primitive::{Int, Pairs, Seen, Text, filled};
+use super::remap::Links;
 use super::resources::{self, Defaults, RawResources};
 use super::selectors::{RawLabelSelector, RawNodeSelector};
 use super::tables::Tables;
@@ -312,20 +313,22 @@ impl RawPod<'_> {
         metadata.max(transition).max(status.and_then(|status| status.start_time))
     }
 
-    /// The pod and the number of its spec. Its `node` is left open: nodes are numbered elsewhere. Of the pod's namespace and
+    /// The pod and its links. Its `node` is left open: nodes are numbered elsewhere. Of the pod's namespace and
     /// name the caller knows the symbols.
     pub(super) fn convert(
         &self,
         (namespace, name): (Symbol, Symbol),
         origin: Origin,
         tables: &mut Tables,
-    ) -> (Pod, u32) {
+    ) -> (Pod, Links) {
         let (no_metadata, no_spec) = (Meta::default(), RawPodSpec::default());
         let metadata = self.metadata.as_ref().unwrap_or(&no_metadata);
         let spec = self.spec.as_ref().unwrap_or(&no_spec);
         let status = self.status.as_ref();
         let shared = spec.convert(metadata, status, tables);
-        let shared_id = tables.spec(shared);
+        let spec_id = tables.spec(shared);
+        let requests = resources::parts(spec, status, Defaults::of(metadata), tables);
+        let links = Links { spec: spec_id, scalars: requests.name_scalars() };
         let grace = metadata.deletion_grace_period_seconds.or(spec.termination_grace_period_seconds);
         let pod = Pod {
             namespace: tables.namespace_named(namespace),
@@ -348,14 +351,14 @@ impl RawPod<'_> {
                 name: tables.or_empty(owner.name.as_ref()),
                 uid: tables.filled(owner.uid.as_ref()),
             }),
-            requests: Arc::new(resources::parts(spec, status, Defaults::of(metadata), tables)),
-            spec: Arc::clone(&tables.specs[shared_id as usize]),
+            requests: tables.requests(spec_id, requests),
+            spec: Arc::clone(&tables.specs[spec_id as usize]),
             mirror: metadata.annotation("kubernetes.io/config.mirror").is_some(),
             status_missing: status.is_none(),
             scheduled_message: status.and_then(RawPodStatus::scheduled_message).map(Arc::from),
             origin,
         };
-        (pod, shared_id)
+        (pod, links)
     }
 }
 

@@ -53,6 +53,15 @@ impl<'t> Batch<'t> {
     }
 }
 
+/// What is remapped of a pod beside its own fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Links {
+    /// The number of its spec.
+    pub(super) spec: u32,
+    /// Its requests hold ids of resources. Most do not, and need not be looked at.
+    pub(super) scalars: bool,
+}
+
 /// Gives out ids of the cluster's tables for those of one batch.
 pub(super) struct Remap<'m, 't> {
     pub(super) batch: &'m mut Batch<'t>,
@@ -131,9 +140,9 @@ impl Remap<'_, '_> {
     /// A list sorted by name, before and after.
     fn resource_list(&mut self, list: &mut ResourceList) {
         // Scalars are sorted behind the named resources.
-        let Some(first) = list.iter().position(|entry| scalar(entry.0).is_some()) else { return };
+        let Some(first) = list.iter().position(|entry| entry.0.scalar().is_some()) else { return };
         let local = self.batch.local;
-        let text = |name| scalar(name).map_or("", |id: ResourceId| local.symbols.text(local.resources[id.index()]));
+        let text = |name: ResourceName| name.scalar().map_or("", |id| local.symbols.text(local.resources[id.index()]));
         let scalars = &mut list[first..];
         scalars.sort_unstable_by(|a, b| text(a.0).cmp(text(b.0)));
         for (name, _) in &mut *scalars {
@@ -176,8 +185,8 @@ impl Remap<'_, '_> {
         self.optional(&mut node.kubelet_version);
     }
 
-    /// A pod with its spec, given by its number in the batch. Gives the spec's number in the cluster's tables.
-    pub(super) fn pod(&mut self, pod: &mut Pod, spec: u32) -> u32 {
+    /// A pod with its links in the batch. Gives those in the cluster's tables.
+    pub(super) fn pod(&mut self, pod: &mut Pod, links: Links) -> Links {
         self.namespace(&mut pod.namespace);
         self.symbol(&mut pod.name);
         self.uid(&mut pod.uid);
@@ -190,10 +199,12 @@ impl Remap<'_, '_> {
             self.symbol(&mut owner.name);
             self.optional(&mut owner.uid);
         }
-        self.requests(Arc::make_mut(&mut pod.requests));
-        let (number, shared) = self.spec(spec as usize);
+        if links.scalars {
+            self.requests(Arc::make_mut(&mut pod.requests));
+        }
+        let (spec, shared) = self.spec(links.spec as usize);
         pod.spec = shared;
-        number
+        Links { spec, ..links }
     }
 
     fn spec(&mut self, at: usize) -> (u32, Arc<PodSpec>) {
@@ -368,12 +379,5 @@ impl Remap<'_, '_> {
         self.symbol(&mut attachment.node_name);
         self.symbol(&mut attachment.attacher);
         self.optional(&mut attachment.volume_name);
-    }
-}
-
-fn scalar(name: ResourceName) -> Option<ResourceId> {
-    match name {
-        ResourceName::HugePages(id) | ResourceName::Scalar(id) => Some(id),
-        ResourceName::Cpu | ResourceName::Memory | ResourceName::EphemeralStorage | ResourceName::Pods => None,
     }
 }

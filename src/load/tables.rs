@@ -3,7 +3,7 @@
 use super::primitive::{Pairs, Text, filled};
 use crate::model::id::{LabelSetId, NamespaceId, ResourceId, Symbol};
 use crate::model::labels::LabelSets;
-use crate::model::pod::PodSpec;
+use crate::model::pod::{PodSpec, RequestParts};
 use crate::model::quantity::Quantity;
 use crate::model::resources::{self, ResourceClass, ResourceList, ResourceName};
 use crate::model::symbols::Symbols;
@@ -23,6 +23,8 @@ pub(super) struct Tables {
     pub(super) resources: Vec<Symbol>,
     /// Specs of pods, each once.
     pub(super) specs: Vec<Arc<PodSpec>>,
+    /// What the last pod of each spec asked for.
+    last_requests: Vec<Arc<RequestParts>>,
     namespace_ids: FxHashMap<Symbol, NamespaceId>,
     resource_ids: FxHashMap<Symbol, ResourceId>,
     spec_ids: FxHashMap<Arc<PodSpec>, u32>,
@@ -33,6 +35,7 @@ impl Tables {
     pub(super) fn settle(&mut self) {
         self.symbols.settle();
         self.label_sets.settle();
+        self.last_requests = Vec::new();
         self.namespace_ids = FxHashMap::default();
         self.resource_ids = FxHashMap::default();
         self.spec_ids = FxHashMap::default();
@@ -111,6 +114,17 @@ impl Tables {
         self.specs.push(Arc::clone(&spec));
         self.spec_ids.insert(spec, id);
         id
+    }
+
+    /// What a pod of a spec asks for: the pods of a template mostly stand one behind the other, and share it.
+    pub(super) fn requests(&mut self, spec: u32, requests: RequestParts) -> Arc<RequestParts> {
+        match self.last_requests.get_mut(spec as usize) {
+            Some(last) if requests.is_written_as(last) => {}
+            Some(last) => *last = Arc::new(requests),
+            // Specs are numbered in the order in which they come here.
+            None => self.last_requests.push(Arc::new(requests)),
+        }
+        Arc::clone(&self.last_requests[spec as usize])
     }
 
     fn resource_name(&mut self, name: &str) -> Option<ResourceName> {

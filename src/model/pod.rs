@@ -3,6 +3,7 @@
 use super::affinity::{PodAffinityTerm, SpreadConstraint, Toleration};
 use super::cluster::Origin;
 use super::id::{LabelSetId, NamespaceId, NodeId, Symbol};
+use super::quantity::Quantity;
 use super::resources::ResourceList;
 use super::selector::NodeSelector;
 use super::time::Time;
@@ -126,6 +127,29 @@ pub struct RequestParts {
     pub resize: Option<Box<ResizeStatus>>,
 }
 
+impl RequestParts {
+    /// All lists of amounts.
+    fn lists(&self) -> impl Iterator<Item = &ResourceList> {
+        let RequestParts { containers, init_containers, overhead, pod_level, resize } = self;
+        let resize = resize.as_deref();
+        let allocated = resize.and_then(|it| it.allocated.as_ref());
+        let of_pod = [Some(overhead), pod_level.as_ref(), allocated, resize.and_then(|it| it.actuated.as_ref())];
+        containers.iter().chain(init_containers).flat_map(ContainerRequests::lists).chain(of_pod.into_iter().flatten())
+    }
+
+    /// Whether an amount is of a resource that has an id.
+    pub(crate) fn name_scalars(&self) -> bool {
+        // Lists are sorted, and those resources come last.
+        self.lists().filter_map(|list| list.last()).any(|(name, _)| name.scalar().is_some())
+    }
+
+    /// Whether the same is asked for in the same words: equal amounts may be written differently.
+    pub(crate) fn is_written_as(&self, other: &RequestParts) -> bool {
+        let written = |(_, amount): &(_, Quantity)| amount.to_bytes();
+        self == other && self.lists().flatten().map(written).eq(other.lists().flatten().map(written))
+    }
+}
+
 /// One container's requests, with limits copied where requests are missing, as the API server does.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ContainerRequests {
@@ -135,6 +159,15 @@ pub struct ContainerRequests {
     pub sidecar: bool,
     /// The same container's status, if it names resources: found by name.
     pub status: Option<Box<ContainerResizeStatus>>,
+}
+
+impl ContainerRequests {
+    fn lists(&self) -> impl Iterator<Item = &ResourceList> {
+        let ContainerRequests { requests, sidecar: _, status } = self;
+        let status = status.as_deref();
+        let allocated = status.and_then(|it| it.allocated.as_ref());
+        [Some(requests), allocated, status.and_then(|it| it.actuated.as_ref())].into_iter().flatten()
+    }
 }
 
 /// A container status's account of its resources.

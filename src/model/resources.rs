@@ -20,6 +20,16 @@ pub enum ResourceName {
     Scalar(ResourceId),
 }
 
+impl ResourceName {
+    /// The id of a scalar.
+    pub(crate) fn scalar(self) -> Option<ResourceId> {
+        match self {
+            ResourceName::HugePages(id) | ResourceName::Scalar(id) => Some(id),
+            ResourceName::Cpu | ResourceName::Memory | ResourceName::EphemeralStorage | ResourceName::Pods => None,
+        }
+    }
+}
+
 /// What a resource's name makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResourceClass {

@@ -112,3 +112,20 @@ fn pods_of_one_template_share_a_spec() {
     let cluster = load_objects(objects.collect()).cluster;
     assert!(std::sync::Arc::ptr_eq(&cluster.pods[0].spec, &cluster.pods[2].spec));
 }
+
+#[test]
+fn pods_of_one_template_share_what_they_ask_for() {
+    let asks = |name: &str, memory: &str| {
+        let requests = json!({"memory": memory, "nvidia.com/gpu": "1"});
+        pod(name, &json!({"containers": [{"name": "main", "resources": {"requests": requests}}]}))
+    };
+    let plain = |name: &str, memory: &str| {
+        pod(name, &json!({"containers": [{"name": "main", "resources": {"requests": {"memory": memory}}}]}))
+    };
+    let objects =
+        vec![plain("a", "1Gi"), plain("b", "1Gi"), plain("c", "1073741824"), asks("d", "1Gi"), asks("e", "1Gi")];
+    let pods = load_objects(objects).cluster.pods;
+    let share = |a: usize, b: usize| std::sync::Arc::ptr_eq(&pods[a].requests, &pods[b].requests);
+    assert!(share(0, 1) && !share(1, 2), "another word for an amount stays");
+    assert_eq!((&pods[1].requests, &pods[3].requests), (&pods[2].requests, &pods[4].requests));
+}
