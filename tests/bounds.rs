@@ -65,9 +65,8 @@ fn a_compressed_bomb_unfolds_to_its_bound_and_no_more() {
     }
 }
 
-/// A gzip file of a list of pods as kubectl prints it, `mib` MiB of it. Gives how many pods there are.
-fn compressed_pods(path: &Path, mib: usize) -> usize {
-    let mut out = GzEncoder::new(BufWriter::new(File::create(path).unwrap()), Compression::fast());
+/// Writes a list of pods as kubectl prints it, `mib` MiB of it. Gives how many pods there are.
+fn write_pods(out: &mut dyn Write, mib: usize) -> usize {
     let (mut pods, mut bytes, mut random) = (0, 0, 1_u64);
     let mut write = |text: String| {
         bytes += text.len();
@@ -79,9 +78,9 @@ fn compressed_pods(path: &Path, mib: usize) -> usize {
         // What does not compress, so that it is no bomb; and much of it, so that the pods themselves cost little.
         let mut word = || {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            format!("{random:016x} and the same again and again, ")
+            format!("{random:016x} and the same again and again, for as long as there is room for more of it, ")
         };
-        let note: String = (0..200).map(|_| word()).collect();
+        let note: String = (0..100).map(|_| word()).collect();
         let comma = if pods == 0 { "" } else { "," };
         let goes_on = write(format!(
             r#"{comma}
@@ -101,20 +100,55 @@ fn compressed_pods(path: &Path, mib: usize) -> usize {
         "\n    ],\n    \"kind\": \"List\",\n    \"metadata\": {\n        \"resourceVersion\": \"\"\n    }\n}\n"
             .to_owned(),
     );
-    out.finish().unwrap().flush().unwrap();
     pods
+}
+
+fn compressed(path: &Path) -> GzEncoder<BufWriter<File>> {
+    GzEncoder::new(BufWriter::new(File::create(path).unwrap()), Compression::fast())
+}
+
+/// What does not fit is told as damage, and what stands before it is used: so many pods are all of them.
+#[track_caller]
+fn holds(output: &Output, pods: usize) {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.replace("\n ", "").contains(&format!("{pods} Pods")), "{text}");
 }
 
 #[test]
 fn a_compressed_list_is_read_without_room_for_all_of_it() {
     let scratch = Scratch::new("bounds-stream");
     let path = scratch.path("pods.json.gz");
-    let pods = compressed_pods(&path, 300);
-    let output = explain_within(&path, 384);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    // What does not fit is told as damage, and what stands before it is used.
-    assert!(text.replace("\n ", "").contains(&format!("{pods} Pods")), "{text}");
+    let mut out = compressed(&path);
+    let pods = write_pods(&mut out, 300);
+    out.finish().unwrap().flush().unwrap();
+    holds(&explain_within(&path, 384), pods);
+}
+
+#[test]
+fn long_members_of_an_archive_are_read_without_room_for_all_of_them() {
+    let scratch = Scratch::new("bounds-members");
+    let path = scratch.path("dump.tar.gz");
+    let mut text = Vec::new();
+    let pods = write_pods(&mut text, 200);
+    let mut archive = tar::Builder::new(compressed(&path));
+    for name in ["dump/pods.json", "dump/more.json"] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        archive.append_data(&mut header, name, text.as_slice()).unwrap();
+    }
+    archive.into_inner().unwrap().finish().unwrap().flush().unwrap();
+    holds(&explain_within(&path, 384), pods);
+}
+
+#[test]
+fn a_long_list_from_a_pipe_is_read_without_room_for_all_of_it() {
+    let script = format!("ulimit -v {} && exec \"$0\" explain --jobs 2 -", 384 * 1024);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_preempt-audit")]).env("COLUMNS", "80");
+    let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pods = write_pods(&mut BufWriter::new(child.stdin.take().unwrap()), 300);
+    holds(&child.wait_with_output().unwrap(), pods);
 }
 
 #[test]

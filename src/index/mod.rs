@@ -237,7 +237,7 @@ fn seen_now(header: &Header, given: &Given) -> Result<Vec<Now>, Reason> {
     }
     let now = |(at, (then, (path, _))): (usize, (&Seen, (Option<&Path>, bool)))| {
         let Some(path) = path else {
-            let same = given.stdin(at).is_some_and(|bytes| given::content_digest(bytes) == then.digest);
+            let same = given.stdin_digest(at).is_some_and(|digest| digest == then.digest);
             return if same { Ok(Now::Same) } else { Err(Reason::Changed) };
         };
         let stamp = given::stamp(path).ok_or(Reason::Changed)?;

@@ -2,6 +2,7 @@
 
 use crate::problem::{self, Problem};
 use crate::source::files::{FileTable, Form};
+use crate::source::packed::{self, Packed};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -52,9 +53,9 @@ fn find_in_streams(files: &FileTable, problems: &[Problem], position: impl Fn(&P
             offsets.entry(file).or_default().push(offset);
         }
     }
-    for (file, offsets) in offsets {
-        if let Some(packed) = files.files[file].packed() {
-            packed.find(&offsets);
-        }
+    let packed = |(file, offsets): (usize, Vec<u64>)| Some((files.files[file].packed()?, offsets));
+    let texts: Vec<(&Packed, Vec<u64>)> = offsets.into_iter().filter_map(packed).collect();
+    for beside in texts.chunk_by(|a, b| a.0.is_beside(b.0)) {
+        packed::find(beside);
     }
 }

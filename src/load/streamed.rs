@@ -1,4 +1,5 @@
-//! Long lists in compressed files: their items are read while the rest is unfolded, and the text is dropped behind them.
+//! Long lists in compressed files, archives and pipes: their items are read while the rest is unfolded, and the text is
+//! dropped behind them.
 
 use super::doubts::LOOKED_AT;
 use super::harvest::Harvest;
@@ -9,13 +10,13 @@ use crate::model::id::FileId;
 use crate::problem::Problem;
 use crate::source::files::{FileTable, SourceFile};
 use crate::source::meter::{Meter, Step};
-use crate::source::packed::Packed;
+use crate::source::packed::{self, Packed};
 use crate::source::split::{self, Document, List, NotItems, Room, Split};
 use crate::source::stream::{self, Block};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 
 /// What files gave that were read as they were unfolded.
@@ -44,21 +45,27 @@ pub(super) fn read<'b>(
     if packed.is_empty() {
         return Streamed::default();
     }
-    meter.begin(Step::Reading, packed.iter().map(|it| it.2.size()).sum());
-    let read = |&(file, source, packed): &(FileId, &'b SourceFile, &'b Packed)| {
-        let plainly = cut.min_bulk == usize::MAX;
-        let read = if plainly { Err(NotItems) } else { Stream::new(file, source, packed, cut).read(meter) };
-        read.unwrap_or_else(|NotItems| Streamed { problems: packed.unfold(meter), ..Streamed::default() })
+    let archives: Vec<&[(FileId, &SourceFile, &Packed)]> = packed.chunk_by(|a, b| a.2.is_beside(b.2)).collect();
+    meter.begin(Step::Reading, archives.iter().map(|it| it[0].2.size()).sum());
+    let read = |texts: &&[(FileId, &'b SourceFile, &'b Packed)]| {
+        let stream = |&(file, source, packed): &_| Stream::new(file, source, packed, cut);
+        read_archive(texts.iter().map(stream).collect(), cut, meter)
     };
-    let parts: Vec<Streamed<'b>> = packed.par_iter().map(read).collect();
+    let parts: Vec<Streamed<'b>> = archives.par_iter().map(read).collect();
     let mut all = Streamed::default();
     for part in parts {
-        all.splits.extend(part.splits);
-        all.harvests.extend(part.harvests);
-        all.problems.extend(part.problems);
-        all.objects += part.objects;
+        all.append(part);
     }
     all
+}
+
+impl<'b> Streamed<'b> {
+    fn append(&mut self, other: Streamed<'b>) {
+        self.splits.extend(other.splits);
+        self.harvests.extend(other.harvests);
+        self.problems.extend(other.problems);
+        self.objects += other.objects;
+    }
 }
 
 /// How many blocks wait for somebody to read them.
@@ -67,7 +74,65 @@ const WAITING: usize = 2;
 /// The texts of so many bytes are kept for whoever looks at objects once more.
 const KEPT: usize = 64 << 20;
 
-/// A file while it is read.
+/// Reads texts of one file: one thread unfolds, the others read.
+fn read_archive<'b>(streams: Vec<Stream<'b>>, cut: Cut, meter: &Meter) -> Streamed<'b> {
+    let texts: Vec<&Packed> = streams.iter().map(|it| it.packed).collect();
+    let mut all = Streamed::default();
+    let mut others = texts.clone();
+    if cut.min_bulk < usize::MAX {
+        let (gathered, problems) = gather(&streams, &texts, cut.batch(0), meter);
+        others.clear();
+        for (stream, gathered) in streams.into_iter().zip(gathered) {
+            let packed = stream.packed;
+            match gathered.and_then(|gathered| stream.finish(gathered)) {
+                Ok(streamed) => all.append(streamed),
+                Err(NotItems) => others.push(packed),
+            }
+        }
+        // Of the one text of a compressed file; unfolding it as a whole tells the same.
+        all.problems.extend(problems.into_iter().filter(|_| others.is_empty()));
+    }
+    all.problems.extend(packed::unfold(&others, meter));
+    all
+}
+
+/// What the blocks of each text gave, in the order of the text.
+type AllGathered = Vec<Result<Vec<Gathered>, NotItems>>;
+
+fn gather(streams: &[Stream<'_>], texts: &[&Packed], size: usize, meter: &Meter) -> (AllGathered, Vec<Problem>) {
+    let (sender, receiver) = sync_channel::<(usize, Arc<[u8]>, Block)>(WAITING);
+    let (gathered, (found, problems)) = std::thread::scope(|scope| {
+        let unfolding = scope.spawn(move || {
+            let mut shared: (usize, Arc<[u8]>) = (usize::MAX, Arc::default());
+            packed::blocks(texts, size, meter, &mut |at, head, block| {
+                if shared.0 != at {
+                    shared = (at, head.into());
+                }
+                !streams[at].is_spoilt.load(Ordering::Relaxed)
+                    && sender.send((at, Arc::clone(&shared.1), block)).is_ok()
+            })
+        });
+        let read = |(at, head, block): (usize, Arc<[u8]>, Block)| Some((at, streams[at].harvest(&head, &block).ok()?));
+        let gathered: Vec<(usize, Gathered)> = receiver.into_iter().par_bridge().filter_map(read).collect();
+        (gathered, unfolding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let is_whole = |(stream, found): (&Stream<'_>, Result<(), NotItems>)| match found {
+        Ok(()) if !stream.is_spoilt.load(Ordering::Relaxed) => Ok(Vec::new()),
+        _ => Err(NotItems),
+    };
+    let mut all: AllGathered = streams.iter().zip(found).map(is_whole).collect();
+    for (at, one) in gathered {
+        if let Ok(blocks) = &mut all[at] {
+            blocks.push(one);
+        }
+    }
+    for blocks in all.iter_mut().flatten() {
+        blocks.sort_unstable_by_key(|it| it.number);
+    }
+    (all, problems)
+}
+
+/// A text while it is read.
 struct Stream<'b> {
     file: FileId,
     path: &'b str,
@@ -76,6 +141,8 @@ struct Stream<'b> {
     room: Room,
     /// Bytes of texts that were kept.
     kept: AtomicUsize,
+    /// It is no list of objects.
+    is_spoilt: AtomicBool,
 }
 
 /// What a block gave.
@@ -94,32 +161,20 @@ struct Gathered {
 impl<'b> Stream<'b> {
     fn new(file: FileId, source: &'b SourceFile, packed: &'b Packed, cut: Cut) -> Self {
         let (room, kept) = (Room::new(cut.objects), AtomicUsize::new(0));
-        Stream { file, path: &source.path, packed, cut, room, kept }
+        Stream { file, path: &source.path, packed, cut, room, kept, is_spoilt: AtomicBool::new(false) }
     }
 
-    /// One thread unfolds, the others read.
-    fn read(self, meter: &Meter) -> Result<Streamed<'b>, NotItems> {
-        let (sender, receiver) = sync_channel::<(Arc<[u8]>, Block)>(WAITING);
-        let (packed, size) = (self.packed, self.cut.batch(0));
-        let (gathered, unfolded) = std::thread::scope(|scope| {
-            let unfolding = scope.spawn(move || {
-                let mut shared: Option<Arc<[u8]>> = None;
-                packed.blocks(size, meter, &mut |head, block| {
-                    let head = Arc::clone(shared.get_or_insert_with(|| head.into()));
-                    sender.send((head, block)).is_ok()
-                })
-            });
-            let blocks = receiver.into_iter().par_bridge();
-            let gathered: Result<Vec<Gathered>, NotItems> =
-                blocks.map(|(head, block)| self.harvest(&head, &block)).collect();
-            (gathered, unfolding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-        });
-        let mut gathered = gathered?;
-        gathered.sort_unstable_by_key(|it| it.number);
-        self.finish(gathered, unfolded?)
-    }
-
+    /// Reads a block, if the text is worth it.
     fn harvest(&self, head: &[u8], block: &Block) -> Result<Gathered, NotItems> {
+        if self.is_spoilt.load(Ordering::Relaxed) {
+            return Err(NotItems);
+        }
+        let gathered = self.harvest_items(head, block);
+        self.is_spoilt.fetch_or(gathered.is_err(), Ordering::Relaxed);
+        gathered
+    }
+
+    fn harvest_items(&self, head: &[u8], block: &Block) -> Result<Gathered, NotItems> {
         let harvest = Harvest::of_stream(self.file, self.cut.plainly);
         let nodes = BTreeMap::new();
         let mut gathered =
@@ -180,7 +235,7 @@ impl<'b> Stream<'b> {
     }
 
     /// Takes what stands around the items, and whether it bears out what was taken for granted of them.
-    fn finish(self, gathered: Vec<Gathered>, problems: Vec<Problem>) -> Result<Streamed<'b>, NotItems> {
+    fn finish(self, gathered: Vec<Gathered>) -> Result<Streamed<'b>, NotItems> {
         let exceeded = self.room.is_exceeded();
         let objects: u64 = gathered.iter().map(|it| it.objects).sum();
         let frame = self.packed.frame().ok_or(NotItems)?;
@@ -213,7 +268,7 @@ impl<'b> Stream<'b> {
         texts.extend(first_nodes.into_values().take(LOOKED_AT).flatten());
         self.packed.keep(texts);
         let splits = BTreeMap::from([(self.file, split)]);
-        Ok(Streamed { splits, harvests, problems, objects })
+        Ok(Streamed { splits, harvests, problems: Vec::new(), objects })
     }
 }
 

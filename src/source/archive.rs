@@ -2,15 +2,14 @@
 //!
 //! An archive may say it holds more than any machine has room for. [`Limits`] bound what one of them may unfold to.
 
+use super::decoders::{Counted, Steady, Tail, XzStreams, ZstdFrames};
 use super::meter::{Share, Watched};
 use super::names;
+use super::pipe::Store;
 use super::sniff::{self, Compression, Content, Foreign};
 use super::stream;
-use lzma_rust2::{Action, Status, XzStream};
-use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::cell::Cell;
-use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
+use std::io::{self, BufReader, Cursor, Read, Seek};
 
 /// What one file of the input may unfold to, whatever lies inside of what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +38,19 @@ pub(crate) struct Member {
     /// `archive.tar.gz!folder/file.json`.
     pub(crate) path: String,
     pub(crate) bytes: Vec<u8>,
-    /// It is a long list, which was not kept: the number of its text, for [`revisit`].
-    pub(crate) long: Option<u64>,
+    /// It is a long list, which was not kept, but for [`revisit`].
+    pub(crate) long: Option<Text>,
     /// Seconds since 1970, if the container says.
     pub(crate) modified: Option<u64>,
+}
+
+/// A text among those that a file unfolds to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Text {
+    /// Counted in the order in which they come.
+    pub(crate) number: u64,
+    /// How long it is; nobody knows of the one text of a compressed file, which is not read to its end for that.
+    pub(crate) length: Option<u64>,
 }
 
 /// A file that was not read to its end, or not at all.
@@ -80,36 +88,36 @@ pub(crate) struct Unfolded {
     pub(crate) others: u64,
 }
 
-/// Unfolds a file whose bytes are an archive or a compressed stream. What a compressed file holds is not kept if it is
-/// longer than `whole` bytes and one long list.
-pub(crate) fn unfold(path: &str, bytes: &[u8], limits: Limits, whole: usize, share: &Share<'_>) -> Unfolded {
-    go_through(path, bytes, limits, Purpose::Keep { whole }, share)
+/// Unfolds a file that is an archive, a compressed stream, or text. Long lists of at least `whole` bytes are not kept.
+pub(crate) fn unfold(path: &str, store: &Store, limits: Limits, whole: usize, share: &Share<'_>) -> Unfolded {
+    go_through(path, store, limits, Purpose::Keep { whole }, share)
 }
 
-/// Unfolds once more, and shows one text as it comes, by its number. Gives what is wrong with it.
+/// Unfolds once more, and shows some texts as they come, in the order of their numbers. Gives what is wrong with them.
 pub(crate) fn revisit(
-    path: &str,
-    bytes: &[u8],
+    (path, store): (&str, &Store),
     limits: Limits,
-    (text, visitor): (u64, &mut Visitor<'_>),
+    texts: &[Text],
+    visitor: &mut Visitor<'_>,
     share: &Share<'_>,
 ) -> Vec<Flaw> {
-    go_through(path, bytes, limits, Purpose::Show { text, visitor, shown: false }, share).flaws
+    go_through(path, store, limits, Purpose::Show { texts, visitor }, share).flaws
 }
 
-/// Reads a text to its end, or as far as it is wanted.
-pub(crate) type Visitor<'v> = dyn FnMut(&mut dyn Read) -> io::Result<()> + 'v;
+/// Reads the text of a number to its end, or as far as it is wanted.
+pub(crate) type Visitor<'v> = dyn FnMut(u64, &mut dyn Read) -> io::Result<()> + 'v;
 
-fn go_through(path: &str, bytes: &[u8], limits: Limits, purpose: Purpose<'_, '_>, share: &Share<'_>) -> Unfolded {
-    let size = bytes.len() as u64;
-    let allowance = limits.bytes.min(size.saturating_mul(limits.ratio).max(limits.always));
+fn go_through(path: &str, store: &Store, limits: Limits, purpose: Purpose<'_, '_>, share: &Share<'_>) -> Unfolded {
+    let allowance = limits.bytes.min(store.size().saturating_mul(limits.ratio).max(limits.always));
     let budget = Budget { left: Cell::new(allowance), spent: Cell::new(false) };
     let out = Unfolded::default();
     let mut unfolding = Unfolding { limits, purpose, budget: &budget, members: 0, texts: 0, out };
-    if sniff::sniff(&bytes[..bytes.len().min(sniff::HEAD)]) == Content::Zip {
-        unfolding.zip(path, Watched { inner: Cursor::new(bytes), share }, 1);
-    } else {
-        unfolding.stream(path, &mut Watched { inner: bytes, share }, None, 1);
+    match store {
+        Store::Bytes(bytes) if sniff::sniff(store.head()) == Content::Zip => {
+            unfolding.zip(path, Watched { inner: Cursor::new(&bytes[..]), share }, 1);
+        }
+        Store::Bytes(bytes) => unfolding.stream(path, &mut Watched { inner: &bytes[..], share }, None, 1),
+        Store::Folded(folded) => unfolding.stream(path, &mut Watched { inner: folded.reader(), share }, None, 1),
     }
     unfolding.out
 }
@@ -118,8 +126,8 @@ fn go_through(path: &str, bytes: &[u8], limits: Limits, purpose: Purpose<'_, '_>
 enum Purpose<'p, 'v> {
     /// All, to keep them, but for long lists of at least so many bytes.
     Keep { whole: usize },
-    /// One, to show it.
-    Show { text: u64, visitor: &'p mut Visitor<'v>, shown: bool },
+    /// Some, to show them: those that were not yet.
+    Show { texts: &'p [Text], visitor: &'p mut Visitor<'v> },
 }
 
 /// How much may still come out.
@@ -213,10 +221,11 @@ impl Unfolding<'_, '_, '_> {
         self.texts += 1;
         let whole = match &mut self.purpose {
             Purpose::Keep { whole } => *whole as u64,
-            Purpose::Show { text, visitor, shown } => {
-                if *text == number {
-                    *shown = true;
-                    if let Err(error) = visitor(reader) {
+            Purpose::Show { texts, visitor } => {
+                if let Some((text, rest)) = texts.split_first().filter(|(text, _)| text.number == number) {
+                    *texts = rest;
+                    let mut reader = reader.take(text.length.unwrap_or(u64::MAX));
+                    if let Err(error) = visitor(number, &mut reader) {
                         self.failed(path, &error);
                     }
                 }
@@ -225,21 +234,22 @@ impl Unfolding<'_, '_, '_> {
         };
         let mut bytes = Vec::new();
         let begun = (&mut *reader).take(whole).read_to_end(&mut bytes);
-        // The members of a container are passed once, and none of them twice.
-        let may_be_long = json && self.members == 0 && bytes.len() as u64 == whole;
-        let long = may_be_long && stream::opening(&bytes).is_some();
+        let long = json && bytes.len() as u64 == whole && stream::opening(&bytes).is_some();
+        let mut length = None;
         let read = match begun {
             Ok(_) if long => {
                 bytes = Vec::new();
-                Ok(0)
+                // Other members follow, and what is wrong with the container is told now.
+                if self.members > 0 { pass(reader, &mut length, whole) } else { Ok(0) }
             }
-            Ok(_) => reader.read_to_end(&mut bytes),
+            Ok(_) => reader.read_to_end(&mut bytes).map(|count| count as u64),
             Err(error) => Err(error),
         };
         if let Err(error) = read {
             self.failed(path, &error);
         }
-        self.out.members.push(Member { path: path.to_owned(), bytes, long: long.then_some(number), modified });
+        let long = long.then_some(Text { number, length });
+        self.out.members.push(Member { path: path.to_owned(), bytes, long, modified });
     }
 
     fn compressed(
@@ -254,15 +264,15 @@ impl Unfolding<'_, '_, '_> {
         match compression {
             Compression::Gzip => {
                 let inner = flate2::read::MultiGzDecoder::new(BufReader::with_capacity(1 << 16, reader));
-                self.stream(path, &mut Metered { inner, budget }, modified, depth + 1);
+                self.stream(path, &mut Steady::new(Metered { inner, budget }), modified, depth + 1);
             }
             Compression::Zstd => {
                 let inner = ZstdFrames::new(BufReader::with_capacity(1 << 16, reader));
-                self.stream(path, &mut Metered { inner, budget }, modified, depth + 1);
+                self.stream(path, &mut Steady::new(Metered { inner, budget }), modified, depth + 1);
             }
             Compression::Xz => {
                 let inner = XzStreams::new(BufReader::with_capacity(1 << 16, reader));
-                self.stream(path, &mut Metered { inner, budget }, modified, depth + 1);
+                self.stream(path, &mut Steady::new(Metered { inner, budget }), modified, depth + 1);
             }
         }
     }
@@ -340,7 +350,8 @@ impl Unfolding<'_, '_, '_> {
             }
             let modified = entry.last_modified().and_then(seconds);
             let member = format!("{path}!{name}");
-            self.stream(&member, &mut Metered { inner: entry, budget: self.budget }, modified, depth + 1);
+            let metered = Metered { inner: entry, budget: self.budget };
+            self.stream(&member, &mut Steady::new(metered), modified, depth + 1);
             if self.budget.spent.get() {
                 return;
             }
@@ -349,7 +360,7 @@ impl Unfolding<'_, '_, '_> {
 
     /// Counts a member, and says whether that was one too many.
     fn one_more(&mut self, path: &str) -> bool {
-        if matches!(self.purpose, Purpose::Show { shown: true, .. }) {
+        if matches!(self.purpose, Purpose::Show { texts: [], .. }) {
             return true;
         }
         self.members += 1;
@@ -361,10 +372,13 @@ impl Unfolding<'_, '_, '_> {
     }
 }
 
-/// What xz may use for its dictionary: four times what `xz -9` asks for.
-const XZ_MEMORY_KIB: u32 = 256 << 10;
-/// What Zstandard may look back: twice what `zstd --long` asks for.
-const ZSTD_WINDOW: u64 = 256 << 20;
+/// Reads over the rest of a text, and tells how long it was.
+fn pass(reader: &mut dyn Read, length: &mut Option<u64>, begun: u64) -> io::Result<u64> {
+    let mut counted = Counted { inner: reader, count: 0 };
+    let passed = io::copy(&mut counted, &mut io::sink());
+    *length = Some(begun + counted.count);
+    passed
+}
 
 /// A zip's time of a member, which has no zone, as if it were UTC.
 fn seconds(time: zip::DateTime) -> Option<u64> {
@@ -380,130 +394,16 @@ fn seconds(time: zip::DateTime) -> Option<u64> {
     u64::try_from(date.ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_second()).ok()
 }
 
-/// A stream that knows how many zero bytes it gave last.
-struct Tail<R> {
-    inner: R,
-    zeros: usize,
-}
-
-impl<R: Read> Read for Tail<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        let zeros = buffer[..count].iter().rev().take_while(|byte| **byte == 0).count();
-        self.zeros = if zeros == count { self.zeros.saturating_add(zeros) } else { zeros };
-        Ok(count)
-    }
-}
-
-/// A stream that counts what it gave.
-struct Counted<R> {
-    inner: R,
-    count: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.count += count as u64;
-        Ok(count)
-    }
-}
-
-/// All streams of an xz file. The crate's own reader goes round in circles on some damaged input; its decoder, which
-/// says how far each step came, does not get the chance to.
-struct XzStreams<R> {
-    source: R,
-    decoder: XzStream,
-    ended: bool,
-}
-
-impl<R: BufRead> XzStreams<R> {
-    fn new(source: R) -> Self {
-        XzStreams { source, decoder: XzStream::new_mem_limit(true, XZ_MEMORY_KIB), ended: false }
-    }
-}
-
-impl<R: BufRead> Read for XzStreams<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while !self.ended && !buffer.is_empty() {
-            let input = self.source.fill_buf()?;
-            let action = if input.is_empty() { Action::Finish } else { Action::Run };
-            let step = self.decoder.process(input, buffer, action)?;
-            self.source.consume(step.bytes_consumed);
-            self.ended = step.status == Status::StreamEnd;
-            if step.bytes_produced > 0 {
-                return Ok(step.bytes_produced);
-            }
-            if step.bytes_consumed == 0 && !self.ended {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the stream breaks off"));
-            }
-        }
-        Ok(0)
-    }
-}
-
-/// All frames of a Zstandard stream, one after the other, as the tool `zstd` writes and joins them.
-struct ZstdFrames<R> {
-    source: R,
-    decoder: FrameDecoder,
-    /// A frame is being read.
-    inside: bool,
-}
-
-impl<R: BufRead> ZstdFrames<R> {
-    fn new(source: R) -> Self {
-        let mut decoder = FrameDecoder::new();
-        decoder.set_max_window_size(ZSTD_WINDOW);
-        ZstdFrames { source, decoder, inside: false }
-    }
-
-    /// Begins the next frame; `false` at the end.
-    fn next_frame(&mut self) -> io::Result<bool> {
-        loop {
-            if self.source.fill_buf()?.is_empty() {
-                return Ok(false);
-            }
-            match self.decoder.init(&mut self.source) {
-                Ok(()) => return Ok(true),
-                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                    io::copy(&mut self.source.by_ref().take(u64::from(length)), &mut io::sink())?;
-                }
-                Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
-            }
-        }
-    }
-}
-
-impl<R: BufRead> Read for ZstdFrames<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if self.inside {
-                while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
-                    self.decoder
-                        .decode_blocks(&mut self.source, BlockDecodingStrategy::UptoBlocks(1))
-                        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-                }
-                let count = self.decoder.read(buffer)?;
-                if count > 0 || buffer.is_empty() {
-                    return Ok(count);
-                }
-            }
-            self.inside = self.next_frame()?;
-            if !self.inside {
-                return Ok(0);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::files::Bytes;
     use crate::source::meter::Meter;
     use std::io::Write;
 
     fn unfold(path: &str, bytes: &[u8], limits: Limits) -> Unfolded {
-        super::unfold(path, bytes, limits, usize::MAX, &Meter::default().share(0))
+        let store = Store::Bytes(Bytes::Owned(bytes.to_vec()));
+        super::unfold(path, &store, limits, usize::MAX, &Meter::default().share(0))
     }
 
     pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {

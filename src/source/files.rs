@@ -2,12 +2,13 @@
 
 use super::archive::{self, Flaw, FlawKind, Limits, Member, Unfolded};
 use super::encoding::{self, Encoding};
-use super::given::{self, Given, Item, Seen, Stamp};
+use super::given::{Given, Item, Seen, Stamp};
 use super::map;
 use super::meter::{Meter, Share};
 use super::names;
 use super::noise::{self, Begins};
-use super::packed::Packed;
+use super::packed::{Pack, Packed};
+use super::pipe::{self, Store};
 use super::sniff::{self, Content, Foreign};
 use super::walk;
 use super::yaml;
@@ -17,19 +18,21 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// The bytes of one file: mapped or in memory.
 #[derive(Debug)]
 pub enum Bytes {
-    /// In memory: standard input, members of archives, converted text.
+    /// In memory: what pipes gave, members of archives, converted text.
     Owned(Vec<u8>),
     /// A file mapped into memory.
     Mapped(memmap2::Mmap),
-    /// A long list in a compressed file, which is read block by block: no bytes, unless it had to be unfolded.
+    /// A long list in a compressed file, an archive or a pipe, which is read block by block: no bytes, unless it had to be
+    /// unfolded.
     Packed(Box<Packed>),
 }
 
@@ -74,6 +77,23 @@ pub struct SourceFile {
     pub modified: Option<SystemTime>,
     /// What is kept of a file whose bytes are not at hand; then `bytes` are none.
     pub kept: Option<Box<Kept>>,
+}
+
+/// A file as it was when it was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Opened {
+    pub(super) path: String,
+    pub(super) size: u64,
+    pub(super) modified: Option<SystemTime>,
+}
+
+impl Opened {
+    fn is_changed(&self) -> bool {
+        // A file that was removed or replaced stays as it was for whoever has it open.
+        Path::new(&self.path).metadata().is_ok_and(|now| {
+            now.len() != self.size || now.modified().ok().zip(self.modified).is_some_and(|(now, then)| now != then)
+        })
+    }
 }
 
 /// What is kept of a file's bytes.
@@ -146,18 +166,21 @@ impl SourceFile {
             return kept.sha256.clone();
         }
         if let Bytes::Packed(packed) = &self.bytes {
-            return (packed.size() == self.size).then(|| digest_of(packed.file()));
+            return packed.digest();
         }
         if self.form == Form::AsIs && self.bytes.len() as u64 == self.size {
-            return Some(digest_of(&self.bytes));
+            return Some(digest_of(|take| take(&self.bytes)));
         }
         let bytes = std::fs::read(&self.path).ok()?;
-        (bytes.len() as u64 == self.size).then(|| digest_of(&bytes))
+        (bytes.len() as u64 == self.size).then(|| digest_of(|take| take(&bytes)))
     }
 }
 
-fn digest_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|it| format!("{it:02x}")).collect()
+/// SHA-256, in hexadecimal, of bytes that are shown piece by piece.
+pub(super) fn digest_of(show: impl FnOnce(&mut dyn FnMut(&[u8]))) -> String {
+    let mut hasher = Sha256::new();
+    show(&mut |piece| hasher.update(piece));
+    hasher.finalize().iter().map(|it| format!("{it:02x}")).collect()
 }
 
 /// What the text of a file was before it was JSON in UTF-8.
@@ -188,18 +211,15 @@ impl FileTable {
 
     /// The files that changed since they were opened. A file that is mapped shows what others write to it meanwhile.
     pub fn changed(&self) -> Vec<Problem> {
-        let is_mapped = |bytes: &Bytes| matches!(bytes, Bytes::Mapped(_));
-        let mapped = self.files.iter().filter(|file| match &file.bytes {
-            Bytes::Packed(packed) => is_mapped(packed.file()),
-            bytes => is_mapped(bytes),
-        });
-        let changed = |file: &&SourceFile| {
-            // A file that was removed or replaced stays as it was for whoever has it open.
-            Path::new(&file.path).metadata().is_ok_and(|now| {
-                now.len() != file.size || now.modified().ok().zip(file.modified).is_some_and(|(now, then)| now != then)
-            })
+        let mapped = |file: &'_ SourceFile| match &file.bytes {
+            Bytes::Packed(packed) => packed.mapped(),
+            Bytes::Mapped(_) => Some(Opened { path: file.path.clone(), size: file.size, modified: file.modified }),
+            Bytes::Owned(_) => None,
         };
-        mapped.filter(changed).map(|file| changed_problem(&file.path)).collect()
+        let mut opened: Vec<Opened> = self.files.iter().filter_map(mapped).collect();
+        // Members of one archive stand next to each other.
+        opened.dedup();
+        opened.iter().filter(|it| it.is_changed()).map(|it| changed_problem(&it.path)).collect()
     }
 
     /// A table of JSON texts in memory, each with its name.
@@ -223,15 +243,27 @@ impl FileTable {
 
     /// The same, and long lists of at least `whole` bytes in compressed files are read block by block.
     pub fn from_memory_in_blocks(files: Vec<(String, Vec<u8>)>, limits: Limits, whole: usize) -> (Self, Vec<Problem>) {
+        let files = files.into_iter().map(|(path, bytes)| (path, Store::Bytes(Bytes::Owned(bytes)))).collect();
+        Self::from_stores(files, limits, whole)
+    }
+
+    /// The same of what comes through pipes.
+    pub fn from_pipes(files: Vec<(String, Vec<u8>)>, limits: Limits, whole: usize) -> (Self, Vec<Problem>) {
+        let read = |(path, bytes): (String, Vec<u8>)| {
+            Some((path, pipe::read(&mut bytes.as_slice(), whole, &Meter::default()).ok()?))
+        };
+        Self::from_stores(files.into_iter().filter_map(read).collect(), limits, whole)
+    }
+
+    fn from_stores(files: Vec<(String, Store)>, limits: Limits, whole: usize) -> (Self, Vec<Problem>) {
         let named = files.len() == 1;
         let meter = Meter::default();
         let terms = Terms { limits, whole, meter: &meter };
-        let open = |(path, bytes): (String, Vec<u8>)| {
+        let open = |(path, bytes): (String, Store)| {
             if !named && names::is_passed_over(&path) {
                 return Intake { passed_over: 1, ..Intake::default() };
             }
-            let size = bytes.len() as u64;
-            unfold(Raw { path, size, bytes: Bytes::Owned(bytes), modified: None, named }, terms)
+            unfold(Raw { path, size: bytes.size(), bytes, modified: None, named }, terms)
         };
         collect(files.into_iter().map(open).collect(), Intake::default())
     }
@@ -281,9 +313,9 @@ pub enum Digests {
 }
 
 /// A file before anybody looked what it is.
-struct Raw {
+struct Raw<B = Bytes> {
     path: String,
-    bytes: Bytes,
+    bytes: B,
     size: u64,
     modified: Option<SystemTime>,
     named: bool,
@@ -320,8 +352,8 @@ fn collect(opened: Vec<Intake>, first: Intake) -> (FileTable, Vec<Problem>) {
     (table, problems.into_vec())
 }
 
-/// What compressed files unfold to is held in memory up to this size.
-const WHOLE: usize = 32 << 20;
+/// What compressed files and archives unfold to, and pipes bring, is held in memory up to this size.
+pub(super) const WHOLE: usize = 32 << 20;
 
 /// On what terms files are opened.
 #[derive(Clone, Copy)]
@@ -348,7 +380,7 @@ fn open_item(item: Item, terms: Terms<'_>, digests: Digests) -> (Intake, Option<
     let seen = || Seen {
         stamp: stamp.map(|(stamp, _)| stamp),
         settled: stamp.is_some_and(|(stamp, taken)| stamp.is_settled(taken)),
-        digest: given::content_digest(&raw.bytes),
+        digest: raw.bytes.content_digest(),
     };
     let seen = (digests == Digests::Take).then(seen);
     (unfold(raw, terms), seen)
@@ -359,61 +391,27 @@ fn open_item(item: Item, terms: Terms<'_>, digests: Digests) -> (Intake, Option<
 pub(super) const READ_UP_TO: u64 = 16 << 20;
 
 /// A file, with its stamp and when that was taken.
-fn read_file(path: &Path, named: bool) -> io::Result<(Raw, Option<(Stamp, SystemTime)>)> {
+fn read_file(path: &Path, named: bool) -> io::Result<(Raw<Store>, Option<(Stamp, SystemTime)>)> {
     let mut file = File::open(path)?;
     let taken = SystemTime::now();
     let metadata = file.metadata()?;
     let stamp = Stamp::of(&metadata).map(|stamp| (stamp, taken));
     // A pipe or an empty file cannot be mapped.
     let bytes = if metadata.is_file() && metadata.len() > READ_UP_TO {
-        Bytes::Mapped(map::map(&file)?)
+        Store::Bytes(Bytes::Mapped(map::map(&file)?))
     } else {
         // Counted with all others once it is taken for something.
-        Bytes::Owned(read_bounded(&mut file, &Meter::default())?)
+        pipe::read(&mut file, WHOLE, &Meter::default())?
     };
     let path = path.display().to_string();
-    Ok((Raw { path, size: bytes.len() as u64, bytes, modified: metadata.modified().ok(), named }, stamp))
+    Ok((Raw { path, size: bytes.size(), bytes, modified: metadata.modified().ok(), named }, stamp))
 }
 
 /// What standard input is called in problems and reports.
 const STDIN: &str = "standard input";
 
-/// What is read of a pipe or a device, which may never end; a regular file is mapped, whatever its size.
-const MAX_STREAM: u64 = 8 << 30;
-
-pub(super) fn read_bounded(reader: &mut dyn Read, meter: &Meter) -> io::Result<Vec<u8>> {
-    const PIECE: usize = 1 << 20;
-    const FIRST: usize = 8 << 10;
-    let mut bytes: Vec<u8> = Vec::new();
-    let mut reader = reader.take(MAX_STREAM + 1);
-    loop {
-        // Where there is no more memory, reading into a full vector ends the program; this is an error.
-        if bytes.len() == bytes.capacity() {
-            bytes.try_reserve(bytes.len().max(FIRST))?;
-        }
-        let room = (bytes.capacity() - bytes.len()).min(PIECE);
-        let count = (&mut reader).take(room as u64).read_to_end(&mut bytes)? as u64;
-        meter.advance(count);
-        if count == 0 {
-            break;
-        }
-    }
-    // There may be a million of these.
-    bytes.shrink_to_fit();
-    if bytes.len() as u64 > MAX_STREAM {
-        return Err(io::Error::other(format!(
-            "more than {} GiB came and no end; give a regular file",
-            MAX_STREAM >> 30
-        )));
-    }
-    // Nobody knew before how much it is: what was read, and what it is taken for next.
-    meter.expect(2 * bytes.len() as u64);
-    Ok(bytes)
-}
-
-fn of_stdin(bytes: Bytes) -> Raw {
-    let (path, size) = (STDIN.to_owned(), bytes.len() as u64);
-    Raw { path, size, bytes, modified: None, named: true }
+fn of_stdin(bytes: Store) -> Raw<Store> {
+    Raw { path: STDIN.to_owned(), size: bytes.size(), bytes, modified: None, named: true }
 }
 
 fn head(bytes: &[u8]) -> &[u8] {
@@ -421,48 +419,56 @@ fn head(bytes: &[u8]) -> &[u8] {
 }
 
 /// Takes a file apart if it is an archive, and makes JSON of every text.
-fn unfold(raw: Raw, terms: Terms<'_>) -> Intake {
-    let limits = terms.limits;
-    if !matches!(sniff::sniff(head(&raw.bytes)), Content::Compressed(_) | Content::Tar | Content::Zip) {
-        let share = terms.meter.share(raw.size);
-        return convert(raw, &share);
-    }
+fn unfold(raw: Raw<Store>, terms: Terms<'_>) -> Intake {
     let share = terms.meter.share(raw.size);
+    let content = sniff::sniff(raw.bytes.head());
+    let is_folded = matches!(raw.bytes, Store::Folded(_));
+    match content {
+        Content::Compressed(_) | Content::Tar | Content::Zip => unpack(raw, terms, share),
+        Content::Json if is_folded => unpack(raw, terms, share),
+        _ => {
+            let Raw { path, bytes, size, modified, named } = raw;
+            match bytes.unfold() {
+                Ok(bytes) => convert(Raw { path, bytes, size, modified, named }, &share),
+                Err(error) => Intake::problem(walk::unreadable(Path::new(&path), &error)),
+            }
+        }
+    }
+}
+
+/// Goes through an archive, a compressed file or a text that is folded.
+fn unpack(raw: Raw<Store>, terms: Terms<'_>, share: Share<'_>) -> Intake {
+    let limits = terms.limits;
     let Unfolded { members, flaws, others } = archive::unfold(&raw.path, &raw.bytes, limits, terms.whole, &share);
     drop(share);
     let mut intake = Intake { passed_over: others, ..Intake::default() };
     intake.problems.extend(flaws.into_iter().map(|flaw| flaw_problem(flaw, limits)));
-    if let [Member { long: Some(text), .. }] = members.as_slice() {
-        intake.files.push(packed_file(raw, limits, *text));
-        return intake;
-    }
-    let (path, size, named) = (raw.path, raw.size, raw.named);
-    let raw = |member: Member| Raw {
-        // What a compressed file holds is what was named; what a container holds was only found.
-        named: named && member.path == path,
-        size: if member.path == path { size } else { member.bytes.len() as u64 },
-        path: member.path,
-        bytes: Bytes::Owned(member.bytes),
-        modified: member.modified.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).or(raw.modified),
-    };
-    let members: Vec<Raw> = members.into_iter().map(raw).collect();
+    let Raw { path, bytes, size, modified, named } = raw;
+    let has_long = members.iter().any(|it| it.long.is_some());
+    let opened = Opened { path: path.clone(), size, modified };
+    let pack = has_long.then(|| Arc::new(Pack { opened, store: bytes, limits }));
     terms.meter.expect(members.iter().map(|it| it.bytes.len() as u64).sum());
-    let convert = |raw: Raw| {
-        let share = terms.meter.share(raw.bytes.len() as u64);
-        convert(raw, &share)
+    let convert = |member: Member| {
+        let share = terms.meter.share(member.bytes.len() as u64);
+        let is_all = member.path == path;
+        let length = member.long.and_then(|it| it.length).unwrap_or(member.bytes.len() as u64);
+        let size = if is_all { size } else { length };
+        let modified =
+            member.modified.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).or(modified);
+        let path = member.path;
+        if let (Some(text), Some(pack)) = (member.long, &pack) {
+            let bytes = Bytes::Packed(Box::new(Packed::new(Arc::clone(pack), text)));
+            let file = SourceFile { path, bytes, form: Form::AsIs, size, modified, kept: None };
+            return Intake { files: vec![file], ..Intake::default() };
+        }
+        // What a compressed file holds is what was named; what a container holds was only found.
+        convert(Raw { path, bytes: Bytes::Owned(member.bytes), size, modified, named: named && is_all }, &share)
     };
     let converted: Vec<Intake> = members.into_par_iter().map(convert).collect();
     for one in converted {
         intake.append(one);
     }
     intake
-}
-
-/// A long list in a compressed file, left there.
-fn packed_file(raw: Raw, limits: Limits, text: u64) -> SourceFile {
-    let Raw { path, bytes, size, modified, .. } = raw;
-    let packed = Packed::new(path.clone(), bytes, limits, text);
-    SourceFile { path, bytes: Bytes::Packed(Box::new(packed)), form: Form::AsIs, size, modified, kept: None }
 }
 
 /// Makes JSON of a text.

@@ -1,8 +1,9 @@
 //! What the arguments name, before anybody opens it, and how to tell later that it has not changed.
 
-use super::files::{Bytes, READ_UP_TO, read_bounded};
+use super::files::{Bytes, READ_UP_TO, WHOLE};
 use super::map;
 use super::meter::{Meter, Step};
+use super::pipe::{self, Store};
 use super::sniff::{self, Content};
 use super::walk::{self, Found, Walk};
 use crate::problem::Problem;
@@ -25,7 +26,7 @@ pub struct Given {
 #[derive(Debug)]
 pub(super) enum Item {
     File(Found),
-    Stdin(io::Result<Bytes>),
+    Stdin(io::Result<Store>),
 }
 
 impl Given {
@@ -36,20 +37,25 @@ impl Given {
             && let Some(mapped) = redirected_stdin().and_then(|file| map::map(&file).ok())
         {
             meter.begin(Step::Opening, mapped.len() as u64);
-            return Given { items: vec![Item::Stdin(Ok(Bytes::Mapped(mapped)))], ..Given::default() };
+            return Given { items: vec![Item::Stdin(Ok(Store::Bytes(Bytes::Mapped(mapped))))], ..Given::default() };
         }
         Given::of(paths, &mut io::stdin().lock(), meter)
     }
 
     /// Walks the paths; `-` is the given standard input.
     pub fn of(paths: &[PathBuf], stdin: &mut dyn Read, meter: &Meter) -> Self {
+        Given::of_folded(paths, stdin, WHOLE, meter)
+    }
+
+    /// The same, and of standard input a text longer than `whole` is kept compressed.
+    pub fn of_folded(paths: &[PathBuf], stdin: &mut dyn Read, whole: usize, meter: &Meter) -> Self {
         meter.begin(Step::Opening, 0);
         let mut walk = Walk::default();
         let mut items = Vec::new();
         for path in paths {
             if path.as_os_str() == "-" {
                 items.extend(std::mem::take(&mut walk.found).into_iter().map(Item::File));
-                items.push(Item::Stdin(read_bounded(stdin, meter).map(Bytes::Owned)));
+                items.push(Item::Stdin(pipe::read(stdin, whole, meter)));
             } else {
                 walk.add(path);
             }
@@ -88,13 +94,13 @@ impl Given {
 
     /// Whether standard input gave a byte.
     pub fn has_stdin(&self) -> bool {
-        self.items.iter().any(|item| matches!(item, Item::Stdin(Ok(bytes)) if !bytes.is_empty()))
+        self.items.iter().any(|item| matches!(item, Item::Stdin(Ok(store)) if store.size() > 0))
     }
 
-    /// What the standard input at this position gave.
-    pub fn stdin(&self, position: usize) -> Option<&[u8]> {
+    /// The digest of what the standard input at this position gave.
+    pub fn stdin_digest(&self, position: usize) -> Option<ContentDigest> {
         match self.items.get(position)? {
-            Item::Stdin(bytes) => bytes.as_deref().ok(),
+            Item::Stdin(store) => store.as_ref().ok().map(Store::content_digest),
             Item::File(_) => None,
         }
     }
@@ -164,16 +170,9 @@ impl Stamp {
 /// BLAKE3 of a file's bytes.
 pub type ContentDigest = [u8; 32];
 
-/// The digest of bytes, computed by all processors where there are many.
+/// The digest of bytes.
 pub fn content_digest(bytes: &[u8]) -> ContentDigest {
-    const PAYS: usize = 1 << 17;
-    let mut hasher = blake3::Hasher::new();
-    if bytes.len() < PAYS {
-        hasher.update(bytes)
-    } else {
-        hasher.update_rayon(bytes)
-    };
-    *hasher.finalize().as_bytes()
+    pipe::digest_of(|take| take(bytes))
 }
 
 /// A file as it was when it was read.

@@ -7,6 +7,7 @@
 
 pub mod archive;
 mod blocks;
+mod decoders;
 mod encoding;
 pub mod files;
 pub mod fleet;
@@ -16,6 +17,7 @@ pub mod meter;
 mod names;
 mod noise;
 pub mod packed;
+mod pipe;
 mod sniff;
 pub mod split;
 pub mod stream;

@@ -1,25 +1,31 @@
-//! Long lists in compressed files. Their text is never at hand as a whole: it is unfolded and read block by block, and
-//! once more where somebody asks for a place in it.
+//! Long lists in compressed files, archives and pipes. Their text is never at hand as a whole: it is unfolded and read
+//! block by block, and once more where somebody asks for a place in it. Texts of one archive are unfolded together.
 
-use super::archive::{self, Flaw, Limits};
-use super::files::{self, AROUND, Bytes, FAR, Surroundings};
+use super::archive::{self, Limits, Text};
+use super::files::{self, AROUND, Bytes, FAR, Opened, Surroundings};
 use super::meter::Meter;
+use super::pipe::Store;
 use super::split::NotItems;
 use super::stream::{self, Block, Frame};
 use crate::problem::Problem;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// A long list in a compressed file.
+/// What long lists are unfolded from.
+#[derive(Debug)]
+pub(super) struct Pack {
+    /// The file.
+    pub(super) opened: Opened,
+    pub(super) store: Store,
+    pub(super) limits: Limits,
+}
+
+/// A long list in a compressed file, an archive or a pipe.
 #[derive(Debug)]
 pub struct Packed {
-    /// The compressed file.
-    path: String,
-    bytes: Bytes,
-    limits: Limits,
-    /// The number of the text among those that the file unfolds to.
-    text: u64,
+    pack: Arc<Pack>,
+    text: Text,
     /// All of it, if it is no list after all.
     whole: OnceLock<Vec<u8>>,
     frame: OnceLock<Frame>,
@@ -40,19 +46,24 @@ pub struct Place {
 }
 
 impl Packed {
-    pub(super) fn new(path: String, bytes: Bytes, limits: Limits, text: u64) -> Self {
+    pub(super) fn new(pack: Arc<Pack>, text: Text) -> Self {
         let (whole, frame, kept, places) = Default::default();
-        Packed { path, bytes, limits, text, whole, frame, kept, places }
+        Packed { pack, text, whole, frame, kept, places }
     }
 
-    /// The compressed file.
-    pub(super) fn file(&self) -> &Bytes {
-        &self.bytes
+    /// The file around it, if that is mapped.
+    pub(super) fn mapped(&self) -> Option<Opened> {
+        matches!(self.pack.store, Store::Bytes(Bytes::Mapped(_))).then(|| self.pack.opened.clone())
     }
 
-    /// Size of the compressed file.
+    /// Size of the file around it.
     pub fn size(&self) -> u64 {
-        self.bytes.len() as u64
+        self.pack.store.size()
+    }
+
+    /// Whether both are unfolded from the same file.
+    pub fn is_beside(&self, other: &Packed) -> bool {
+        Arc::ptr_eq(&self.pack, &other.pack)
     }
 
     /// The text, if it was unfolded as a whole.
@@ -60,38 +71,17 @@ impl Packed {
         self.whole.get().map(Vec::as_slice)
     }
 
-    /// Unfolds the text as a whole. Gives what is wrong with the file, if that was not known.
-    pub fn unfold(&self, meter: &Meter) -> Vec<Problem> {
-        let mut bytes = Vec::new();
-        let flaws = self.visit(meter, &mut |reader| reader.read_to_end(&mut bytes).map(drop));
-        match self.whole.set(bytes) {
-            Ok(()) => self.problems(flaws),
-            Err(_again) => Vec::new(),
+    /// SHA-256 of what it is on disk: the compressed file, or the member of an archive.
+    pub(super) fn digest(&self) -> Option<String> {
+        if self.text.length.is_none() {
+            return Some(files::digest_of(|take| self.pack.store.show(take)));
         }
-    }
-
-    /// Unfolds the text in blocks of about `size` bytes. `take` is shown what stands before the items, and each block,
-    /// until it wants no more.
-    pub fn blocks(
-        &self,
-        size: usize,
-        meter: &Meter,
-        take: &mut dyn FnMut(&[u8], Block) -> bool,
-    ) -> Result<Vec<Problem>, NotItems> {
-        let mut frame = Err(NotItems);
-        let flaws = self.visit(meter, &mut |reader| match stream::cut(reader, size, take) {
-            Ok((cut, end)) => {
-                frame = Ok(cut);
-                end
-            }
-            Err(NotItems) => Ok(()),
+        let mut digest = None;
+        visit(&[self], &Meter::default(), &mut |_, reader| {
+            digest = Some(files::digest_of(|take| each_piece(reader, take)));
+            Ok(())
         });
-        let _same_as_before = self.frame.set(frame?);
-        Ok(self.problems(flaws))
-    }
-
-    fn problems(&self, flaws: Vec<Flaw>) -> Vec<Problem> {
-        flaws.into_iter().map(|flaw| files::flaw_problem(flaw, self.limits)).collect()
+        digest
     }
 
     /// What stands around the items, once they were read.
@@ -109,26 +99,89 @@ impl Packed {
         self.kept.get()?.get(&offset).map(Vec::as_slice)
     }
 
-    /// Finds places in the text, which is unfolded for that as far as needed.
-    pub fn find(&self, offsets: &[u64]) {
-        let mut found = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut wanted: Vec<u64> = offsets.iter().copied().filter(|it| !found.contains_key(it)).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        if wanted.is_empty() {
-            return;
-        }
-        self.visit(&Meter::default(), &mut |reader| Finder::default().find(reader, &wanted, &mut found));
-    }
-
     /// A place that was found.
     pub fn place(&self, offset: u64) -> Option<Place> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner).get(&offset).cloned()
     }
+}
 
-    fn visit(&self, meter: &Meter, visitor: &mut archive::Visitor<'_>) -> Vec<Flaw> {
-        let share = meter.share(self.size());
-        archive::revisit(&self.path, &self.bytes, self.limits, (self.text, visitor), &share)
+/// Unfolds texts of one file as a whole. Gives what is wrong with the file, if that was not known.
+pub fn unfold(texts: &[&Packed], meter: &Meter) -> Vec<Problem> {
+    let mut wholes: Vec<Vec<u8>> = vec![Vec::new(); texts.len()];
+    let problems = visit(texts, meter, &mut |at, reader| reader.read_to_end(&mut wholes[at]).map(drop));
+    let mut is_new = true;
+    for (text, whole) in texts.iter().zip(wholes) {
+        is_new &= text.whole.set(whole).is_ok();
+    }
+    if is_new { problems } else { Vec::new() }
+}
+
+/// Unfolds texts of one file, each in blocks of about `size` bytes. `take` is shown what stands before the items of one of
+/// them, and each block, until it wants no more of that text. Gives which of them were such lists, and what is wrong with
+/// the file.
+pub fn blocks(
+    texts: &[&Packed],
+    size: usize,
+    meter: &Meter,
+    take: &mut dyn FnMut(usize, &[u8], Block) -> bool,
+) -> (Vec<Result<(), NotItems>>, Vec<Problem>) {
+    let mut found = vec![Err(NotItems); texts.len()];
+    let problems = visit(texts, meter, &mut |at, reader| {
+        let mut take = |head: &[u8], block: Block| take(at, head, block);
+        let Ok((frame, end)) = stream::cut(reader, size, &mut take) else { return Ok(()) };
+        let _same_as_before = texts[at].frame.set(frame);
+        found[at] = Ok(());
+        end
+    });
+    (found, problems)
+}
+
+/// Finds places in texts of one file, which are unfolded for that as far as needed.
+pub fn find(texts: &[(&Packed, Vec<u64>)]) {
+    let unknown = |(text, offsets): &(&Packed, Vec<u64>)| {
+        let found = text.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wanted: Vec<u64> = offsets.iter().copied().filter(|it| !found.contains_key(it)).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted
+    };
+    let wanted: Vec<(&Packed, Vec<u64>)> = texts.iter().map(|it| (it.0, unknown(it))).collect();
+    let (texts, wanted): (Vec<&Packed>, Vec<Vec<u64>>) = wanted.into_iter().filter(|it| !it.1.is_empty()).unzip();
+    visit(&texts, &Meter::default(), &mut |at, reader| {
+        let mut found = texts[at].places.lock().unwrap_or_else(PoisonError::into_inner);
+        Finder::default().find(reader, &wanted[at], &mut found)
+    });
+}
+
+/// Shows texts of one file, each with its position, in the order in which they are unfolded. Gives what is wrong with the
+/// file, if that was not known.
+fn visit(
+    texts: &[&Packed],
+    meter: &Meter,
+    visitor: &mut dyn FnMut(usize, &mut dyn Read) -> io::Result<()>,
+) -> Vec<Problem> {
+    let Some(first) = texts.first() else { return Vec::new() };
+    let Pack { opened, store, limits } = &*first.pack;
+    let mut order: Vec<(Text, usize)> = texts.iter().enumerate().map(|(at, it)| (it.text, at)).collect();
+    order.sort_unstable();
+    let numbers: Vec<Text> = order.iter().map(|it| it.0).collect();
+    let mut show = |number: u64, reader: &mut dyn Read| match order.iter().find(|it| it.0.number == number) {
+        Some(&(_, at)) => visitor(at, reader),
+        None => Ok(()),
+    };
+    let share = meter.share(first.size());
+    let flaws = archive::revisit((&opened.path, store), *limits, &numbers, &mut show, &share);
+    // An archive was gone through to its end before.
+    let is_known = first.text.length.is_some();
+    let flaws = flaws.into_iter().filter(|_| !is_known);
+    flaws.map(|flaw| files::flaw_problem(flaw, *limits)).collect()
+}
+
+/// Reads a text piece by piece, to its end or to where it breaks off.
+fn each_piece(reader: &mut dyn Read, take: &mut dyn FnMut(&[u8])) {
+    let mut piece = vec![0; 1 << 20];
+    while let Ok(count @ 1..) = reader.read(&mut piece) {
+        take(&piece[..count]);
     }
 }
 

@@ -136,7 +136,7 @@ pub struct Bulk<'b> {
 pub(super) type Mark<'b> = (&'b [u8], usize);
 
 /// A piece between two marks is more or less than an item of a list.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotItems;
 
 impl<'b> Bulk<'b> {

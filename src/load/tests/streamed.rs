@@ -1,4 +1,5 @@
-//! A compressed list is read as it is unfolded, and gives what the same list gives that lies there as it is.
+//! A list that is compressed, in an archive or in a pipe is read as it is unfolded, and gives what the same list gives that
+//! lies there as it is.
 
 use super::*;
 use crate::load::doubts::LOOKED_AT;
@@ -37,11 +38,37 @@ fn plain(files: &Files) -> FileTable {
     FileTable::from_bytes(files.iter().map(|it| (it.0.clone(), it.1.clone().into_bytes())).collect())
 }
 
-/// Checks that nothing tells whether files were compressed. Gives how many of them were never unfolded as a whole.
+/// Checks that nothing tells whether files were compressed, lay in an archive, or came through pipes. Gives how many of
+/// them were never unfolded as a whole.
 #[track_caller]
 fn check(files: &Files, whole: usize, cut: Cut) -> usize {
-    let (bare, packed) = (plain(files), packed(files, gzip, whole));
-    let (expected, loaded) = (load_cut(&bare, cut), load_cut(&packed, cut));
+    let streamed = same(&plain(files), &packed(files, gzip, whole), cut);
+    let bytes: Vec<(String, Vec<u8>)> = files.iter().map(|it| (it.0.clone(), it.1.clone().into_bytes())).collect();
+    let piped = |whole| FileTable::from_pipes(bytes.clone(), Limits::default(), whole).0;
+    let (bare, pipes) = (piped(usize::MAX), piped(whole));
+    assert_eq!(same(&bare, &pipes, cut), streamed);
+    assert_eq!(digests(&pipes), digests(&bare));
+    for archive in [gzip(&tar(&bytes)), zip(&bytes)] {
+        let table = |whole| {
+            let archive = vec![("all".to_owned(), archive.clone())];
+            FileTable::from_memory_in_blocks(archive, Limits::default(), whole).0
+        };
+        let (bare, archive) = (table(usize::MAX), table(whole));
+        assert_eq!(same(&bare, &archive, cut), streamed);
+        assert_eq!(digests(&archive), digests(&bare));
+    }
+    streamed
+}
+
+/// What a report tells of files.
+fn digests(table: &FileTable) -> Vec<(&str, u64, Option<String>)> {
+    table.files.iter().map(|it| (it.path.as_str(), it.size, it.digest())).collect()
+}
+
+/// Checks that both give the same, and counts the files of the second that were never unfolded as a whole.
+#[track_caller]
+fn same(bare: &FileTable, packed: &FileTable, cut: Cut) -> usize {
+    let (expected, loaded) = (load_cut(bare, cut), load_cut(packed, cut));
     assert_eq!(loaded.problems, expected.problems);
     assert!(loaded == expected, "another cluster");
     for problem in &loaded.problems {
@@ -49,10 +76,29 @@ fn check(files: &Files, whole: usize, cut: Cut) -> usize {
             let file = table.files.iter().position(|it| Some(&it.path) == problem.path.as_ref())?;
             table.files[file].around(problem.offset?)
         };
-        assert_eq!(at(&packed), at(&bare), "{problem:?}");
+        assert_eq!(at(packed), at(bare), "{problem:?}");
     }
-    assert_eq!(schedulers(&packed, &loaded.cluster), schedulers(&bare, &expected.cluster));
+    assert_eq!(schedulers(packed, &loaded.cluster), schedulers(bare, &expected.cluster));
     packed.files.iter().filter(|it| it.packed().is_some()).count()
+}
+
+fn tar(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (path, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        builder.append_data(&mut header, path, bytes.as_slice()).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+fn zip(files: &[(String, Vec<u8>)]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (path, bytes) in files {
+        writer.start_file(path.as_str(), zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
 }
 
 fn one(text: String) -> Files {
@@ -66,7 +112,11 @@ fn in_blocks(batch: usize) -> Cut {
 /// Checks a text with blocks of several sizes, and says whether it was ever unfolded as a whole.
 #[track_caller]
 fn is_streamed(text: &str) -> bool {
-    let streamed = |&batch: &usize| check(&one(text.to_owned()), text.len() / 2, in_blocks(batch)) == 1;
+    let (files, whole) = (one(text.to_owned()), text.len() / 2);
+    let streamed = |&batch: &usize| match batch {
+        1000 => check(&files, whole, in_blocks(batch)) == 1,
+        _ => same(&plain(&files), &packed(&files, gzip, whole), in_blocks(batch)) == 1,
+    };
     let sizes = [37, 1000, 5000, 1 << 20];
     let streamed = sizes.iter().filter(|it| streamed(it)).count();
     assert!(streamed == 0 || streamed == sizes.len(), "the size of blocks tells");
@@ -212,8 +262,13 @@ fn a_list_that_breaks_off_is_as_broken() {
     for text in [text, long, array] {
         let whole = text.len() / 3;
         let mut streamed = 0;
-        for end in (whole + 1..text.len()).step_by(61).filter(|end| text.is_char_boundary(*end)) {
-            streamed += check(&one(text[..end].to_owned()), whole, in_blocks(700));
+        let ends = (whole + 1..text.len()).step_by(61).filter(|end| text.is_char_boundary(*end));
+        for (round, end) in ends.enumerate() {
+            let files = one(text[..end].to_owned());
+            streamed += match round % 5 {
+                0 => check(&files, whole, in_blocks(700)),
+                _ => same(&plain(&files), &packed(&files, gzip, whole), in_blocks(700)),
+            };
         }
         assert!(streamed > 10, "{streamed}");
     }
@@ -235,6 +290,84 @@ fn a_cut_file_never_passes_for_a_whole_one() {
             assert_eq!(told, end < bytes.len(), "{end} of {}: {problems:?}", bytes.len());
         }
     }
+}
+
+/// Bytes that come round by chance, always in the same way.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+#[test]
+fn damage_costs_the_same_whether_or_not_lists_are_read_as_they_are_unfolded() {
+    let mut chance = Chance(7);
+    let bytes = |it: String| it.into_bytes();
+    let files = vec![
+        ("a.json".to_owned(), bytes(kubectl(&list(objects())))),
+        ("b.json".to_owned(), bytes(pods(POD_LIST, "").replace("},{", "},\n{"))),
+        ("c.json".to_owned(), bytes(kubectl(&list(objects())))),
+        ("notes.txt".to_owned(), b"nothing\n".to_vec()),
+        ("d.json".to_owned(), bytes(pods(POD_LIST, ""))),
+    ];
+    let tarred = tar(&files);
+    let archives =
+        [tarred.clone(), gzip(&tarred), zstd(&tarred), xz(&tarred), zip(&files), gzip(&files[0].1), xz(&files[2].1)];
+    let tight = Limits { always: 30_000, ratio: 1, ..Limits::default() };
+    let mut streamed = 0;
+    for archive in archives {
+        for round in 0..40 {
+            let mut bytes = archive.clone();
+            let limits = if round % 4 == 3 { tight } else { Limits::default() };
+            match round % 4 {
+                0 => bytes.truncate(chance.below(bytes.len())),
+                1 => {
+                    let at = chance.below(bytes.len());
+                    bytes[at] ^= 1 << chance.below(8);
+                }
+                _ => {}
+            }
+            let whole = 500 + chance.below(5000);
+            let read = |whole| {
+                let (table, mut problems) =
+                    FileTable::from_memory_in_blocks(vec![("x".to_owned(), bytes.clone())], limits, whole);
+                let loaded = load_cut(&table, in_blocks(whole / 3));
+                problems.extend(loaded.problems.clone());
+                problems.sort_by_key(|it| (it.path.clone(), it.offset, it.message.clone()));
+                (table, Loaded { problems, ..loaded })
+            };
+            let ((bare, expected), (packed, loaded)) = (read(usize::MAX), read(whole));
+            assert_eq!(loaded.problems, expected.problems);
+            assert!(loaded == expected);
+            let sizes = |table: &FileTable| table.files.iter().map(|it| (it.path.clone(), it.size)).collect::<Vec<_>>();
+            assert_eq!(sizes(&packed), sizes(&bare));
+            streamed += packed.files.iter().filter(|it| it.packed().is_some()).count();
+        }
+    }
+    assert!(streamed > 200, "{streamed}");
+}
+
+#[test]
+fn several_long_members_are_read_in_one_pass() {
+    let files: Files = (0..4)
+        .map(|at| {
+            (format!("{at}.json"), if at == 1 { pods(POD_LIST, "") + &pods(POD_LIST, "") } else { pods(POD_LIST, "") })
+        })
+        .collect();
+    let bytes: Vec<(String, Vec<u8>)> = files.iter().map(|it| (it.0.clone(), it.1.clone().into_bytes())).collect();
+    let archive = gzip(&tar(&bytes));
+    let size = archive.len() as u64;
+    let (table, _) = FileTable::from_memory_in_blocks(vec![("x".to_owned(), archive)], Limits::default(), 1000);
+    let meter = Meter::default();
+    load_part(&table, &Wanted::default(), in_blocks(500), &meter);
+    assert!(table.files[2].packed().is_some());
+    assert_eq!(table.files.iter().filter(|it| it.packed().is_some()).count(), 3);
+    // Once for all that are lists, and once for the other one; and that is then read.
+    let other = table.files[1].bytes.len() as u64;
+    assert!(meter.reached().done <= 2 * size + other, "{:?}", meter.reached());
 }
 
 #[test]
