@@ -126,6 +126,21 @@ fn a_compressed_list_is_read_without_room_for_all_of_it() {
 }
 
 #[test]
+fn compressed_documents_are_read_without_room_for_all_of_them() {
+    let scratch = Scratch::new("bounds-documents");
+    let path = scratch.path("dump.json.gz");
+    let mut out = compressed(&path);
+    let pods = write_pods(&mut out, 150);
+    for at in 0..15_000 {
+        let note = format!("{at:016} again and again, and once more ").repeat(300);
+        let metadata = format!(r#"{{"annotations":{{"note":"{note}"}},"name":"q-{at}","namespace":"b"}}"#);
+        writeln!(out, r#"{{"apiVersion":"v1","kind":"Pod","metadata":{metadata},"spec":{{"nodeName":"n"}}}}"#).unwrap();
+    }
+    out.finish().unwrap().flush().unwrap();
+    holds(&explain_within(&path, 384), pods + 15_000);
+}
+
+#[test]
 fn long_members_of_an_archive_are_read_without_room_for_all_of_them() {
     let scratch = Scratch::new("bounds-members");
     let path = scratch.path("dump.tar.gz");
@@ -147,8 +162,11 @@ fn a_long_list_from_a_pipe_is_read_without_room_for_all_of_it() {
     let mut shell = Command::new("sh");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_preempt-audit")]).env("COLUMNS", "80");
     let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let pods = write_pods(&mut BufWriter::new(child.stdin.take().unwrap()), 300);
-    holds(&child.wait_with_output().unwrap(), pods);
+    let mut stdin = BufWriter::new(child.stdin.take().unwrap());
+    let writing = std::thread::spawn(move || write_pods(&mut stdin, 300));
+    let output = child.wait_with_output().unwrap();
+    let pods = writing.join().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    holds(&output, pods);
 }
 
 #[test]

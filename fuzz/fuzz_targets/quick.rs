@@ -12,4 +12,9 @@ fuzz_target!(|bytes: &[u8]| {
     let plainly = load::load_plainly(&files);
     assert!(load::load(&files) == plainly);
     assert!(load::load_quickly(&files) == plainly);
+    let (piped, _) = FileTable::from_pipes(vec![("input".to_owned(), bytes.to_vec())], limits, 64);
+    if piped.files.first().is_some_and(|it| it.packed().is_some()) {
+        let bare = FileTable::from_bytes(vec![("input".to_owned(), bytes.to_vec())]);
+        assert!(load::load_quickly(&piped) == load::load_plainly(&bare));
+    }
 });

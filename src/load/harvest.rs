@@ -288,6 +288,15 @@ impl Harvest {
         self.entries = self.entries.drain(..).collect();
     }
 
+    /// Counts the lists of its file from `before` on.
+    pub(super) fn renumber_lists(&mut self, before: usize) {
+        let Some(before) = u32::try_from(before).ok().filter(|it| *it > 0) else { return };
+        let lists = std::mem::take(&mut self.in_lists).into_iter();
+        self.in_lists = lists.map(|((file, list), count)| ((file, list.saturating_add(before)), count)).collect();
+        let unfinished = std::mem::take(&mut self.unfinished).into_iter();
+        self.unfinished = unfinished.map(|(file, list, kind)| (file, list.saturating_add(before), kind)).collect();
+    }
+
     fn stands_in(&mut self, file: FileId, id: u32, list: &List<'_>, kind: Option<Kind>) {
         *self.in_lists.entry((file, id)).or_default() += 1;
         if let Some(kind) = kind
@@ -363,6 +372,6 @@ impl Harvest {
     }
 }
 
-fn is_empty_object(json: &[u8]) -> bool {
+pub(super) fn is_empty_object(json: &[u8]) -> bool {
     json.iter().all(|byte| matches!(byte, b'{' | b'}' | b' ' | b'\n' | b'\r' | b'\t'))
 }

@@ -14,6 +14,7 @@ mod doubts;
 mod fault;
 mod folders;
 mod foreign;
+mod gathered;
 mod groups;
 mod harvest;
 mod hints;

@@ -1,8 +1,9 @@
-//! Long lists in compressed files, archives and pipes: their items are read while the rest is unfolded, and the text is
-//! dropped behind them.
+//! Long texts of objects in compressed files, archives and pipes: the objects are read while the rest is unfolded, and the
+//! text is dropped behind them.
 
 use super::doubts::LOOKED_AT;
-use super::harvest::Harvest;
+use super::gathered::{self, Bare, Gathered, Whole};
+use super::harvest::{self, Harvest};
 use super::schedulers;
 use super::{Cut, Harvested};
 use crate::model::cluster::Kind;
@@ -11,20 +12,19 @@ use crate::problem::Problem;
 use crate::source::files::{FileTable, SourceFile};
 use crate::source::meter::{Meter, Step};
 use crate::source::packed::{self, Packed};
-use crate::source::split::{self, Document, List, NotItems, Room, Split};
-use crate::source::stream::{self, Block};
+use crate::source::split::{self, Document, Foreign, KeptList, List, NotItems, Room, Split};
+use crate::source::stream::{Beginning, Block};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 
 /// What files gave that were read as they were unfolded.
 #[derive(Default)]
 pub(super) struct Streamed<'b> {
-    /// What they hold beside the items that were read, by file.
+    /// What stands in them beside the objects that were read, by file.
     pub(super) splits: BTreeMap<FileId, Split<'b>>,
-    /// Their items, in the order of the files and of the text.
+    /// What they hold, in the order of the files and of the text.
     pub(super) harvests: Vec<Harvested>,
     /// What is wrong with the compressed files.
     pub(super) problems: Vec<Problem>,
@@ -32,7 +32,7 @@ pub(super) struct Streamed<'b> {
     pub(super) objects: usize,
 }
 
-/// Reads all such files that are wanted. Those that are no lists after all are unfolded, and read like any other file.
+/// Reads all such files that are wanted. Those that turn out to be something else are unfolded, and read like any other file.
 pub(super) fn read<'b>(
     files: &'b FileTable,
     is_wanted: impl Fn(FileId) -> bool,
@@ -100,19 +100,14 @@ fn read_archive<'b>(streams: Vec<Stream<'b>>, cut: Cut, meter: &Meter) -> Stream
 type AllGathered = Vec<Result<Vec<Gathered>, NotItems>>;
 
 fn gather(streams: &[Stream<'_>], texts: &[&Packed], size: usize, meter: &Meter) -> (AllGathered, Vec<Problem>) {
-    let (sender, receiver) = sync_channel::<(usize, Arc<[u8]>, Block)>(WAITING);
+    let (sender, receiver) = sync_channel::<(usize, Block)>(WAITING);
     let (gathered, (found, problems)) = std::thread::scope(|scope| {
         let unfolding = scope.spawn(move || {
-            let mut shared: (usize, Arc<[u8]>) = (usize::MAX, Arc::default());
-            packed::blocks(texts, size, meter, &mut |at, head, block| {
-                if shared.0 != at {
-                    shared = (at, head.into());
-                }
-                !streams[at].is_spoilt.load(Ordering::Relaxed)
-                    && sender.send((at, Arc::clone(&shared.1), block)).is_ok()
+            packed::blocks(texts, size, meter, &mut |at, block| {
+                !streams[at].is_spoilt.load(Ordering::Relaxed) && sender.send((at, block)).is_ok()
             })
         });
-        let read = |(at, head, block): (usize, Arc<[u8]>, Block)| Some((at, streams[at].harvest(&head, &block).ok()?));
+        let read = |(at, block): (usize, Block)| Some((at, streams[at].harvest(&block).ok()?));
         let gathered: Vec<(usize, Gathered)> = receiver.into_iter().par_bridge().filter_map(read).collect();
         (gathered, unfolding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     });
@@ -141,60 +136,70 @@ struct Stream<'b> {
     room: Room,
     /// Bytes of texts that were kept.
     kept: AtomicUsize,
-    /// It is no list of objects.
+    bare: Bare,
+    /// It is not what it was taken for.
     is_spoilt: AtomicBool,
-}
-
-/// What a block gave.
-struct Gathered {
-    number: usize,
-    objects: u64,
-    harvest: Harvest,
-    /// Some item does not say its kind: the list does.
-    relies: bool,
-    /// Texts of pods to keep, by offset.
-    texts: Vec<(u64, Vec<u8>)>,
-    /// The same of the first nodes, by name.
-    nodes: BTreeMap<String, Vec<(u64, Vec<u8>)>>,
 }
 
 impl<'b> Stream<'b> {
     fn new(file: FileId, source: &'b SourceFile, packed: &'b Packed, cut: Cut) -> Self {
-        let (room, kept) = (Room::new(cut.objects), AtomicUsize::new(0));
-        Stream { file, path: &source.path, packed, cut, room, kept, is_spoilt: AtomicBool::new(false) }
+        let (room, kept, is_spoilt) = (Room::new(cut.objects), AtomicUsize::new(0), AtomicBool::new(false));
+        Stream { file, path: &source.path, packed, cut, room, kept, bare: Bare::default(), is_spoilt }
     }
 
     /// Reads a block, if the text is worth it.
-    fn harvest(&self, head: &[u8], block: &Block) -> Result<Gathered, NotItems> {
+    fn harvest(&self, block: &Block) -> Result<Gathered, NotItems> {
         if self.is_spoilt.load(Ordering::Relaxed) {
             return Err(NotItems);
         }
-        let gathered = self.harvest_items(head, block);
-        self.is_spoilt.fetch_or(gathered.is_err(), Ordering::Relaxed);
-        gathered
+        let mut gathered = Gathered::of(block, Harvest::of_stream(self.file, self.cut.plainly));
+        // Where there is no more room the rest is unfolded all the same: what is wrong with the file shows at its end.
+        if !self.room.is_exceeded() {
+            let read = match &block.list {
+                Some(list) => self.items(&mut gathered, block, list),
+                None => self.values(&mut gathered, block),
+            };
+            self.is_spoilt.fetch_or(read.is_err(), Ordering::Relaxed);
+            read?;
+        }
+        Ok(gathered)
     }
 
-    fn harvest_items(&self, head: &[u8], block: &Block) -> Result<Gathered, NotItems> {
-        let harvest = Harvest::of_stream(self.file, self.cut.plainly);
-        let nodes = BTreeMap::new();
-        let mut gathered =
-            Gathered { number: block.number, objects: 0, harvest, relies: false, texts: Vec::new(), nodes };
-        if self.room.is_exceeded() {
-            // The rest is unfolded all the same: what is wrong with the file shows at its end.
-            return Ok(gathered);
-        }
-        let list = stream::list_at_first(head).ok_or(NotItems)?;
-        for item in block.items()? {
+    /// Reads items of a list.
+    fn items(&self, gathered: &mut Gathered, block: &Block, list: &Beginning) -> Result<(), NotItems> {
+        let told = list.list().ok_or(NotItems)?;
+        for item in block.items(list)? {
             let (offset, json) = (block.offset + item.start as u64, &block.text[item]);
             self.room.take();
             if self.room.is_exceeded() {
                 break;
             }
             gathered.objects += 1;
-            self.item(&mut gathered, json, offset, &list)?;
-            self.keep(&mut gathered, json, offset)?;
+            self.item(gathered, json, offset, &told)?;
+            self.keep(gathered, json, offset)?;
         }
-        Ok(gathered)
+        Ok(())
+    }
+
+    /// Reads whole values.
+    fn values(&self, gathered: &mut Gathered, block: &Block) -> Result<(), NotItems> {
+        let Some(split) = split::values(self.file, &block.text, &self.room) else {
+            return if self.room.is_exceeded() { Ok(()) } else { Err(NotItems) };
+        };
+        let before = |it: &Document<'_>| usize::try_from(it.offset).ok().and_then(|at| block.text.get(..at));
+        self.bare.add(split.documents.iter().map(|it| (before(it).unwrap_or_default(), it)))?;
+        for document in &split.documents {
+            let list = document.list.and_then(|at| Some((at, split.lists.get(at as usize)?)));
+            let document = Document { offset: document.offset + block.offset, ..*document };
+            gathered.objects += 1;
+            gathered.harvest.document(&document, list, self.path);
+            self.keep(gathered, document.json, document.offset)?;
+        }
+        let list = |it: &List<'_>| KeptList::of(&List { offset: it.offset + block.offset, ..*it });
+        gathered.lists = split.lists.iter().map(list).collect();
+        let foreign = |it: Foreign| Foreign { offset: it.offset + block.offset, ..it };
+        gathered.foreign = split.foreign.into_iter().map(foreign).collect();
+        Ok(())
     }
 
     /// Keeps the text of the object that was just read, if somebody may look at it once more.
@@ -228,52 +233,23 @@ impl<'b> Stream<'b> {
             }
         }
         let document = split::one(json).ok_or(NotItems)?;
-        gathered.relies |= document.kind.is_none() || document.api_version.is_none();
+        let empty = harvest::is_empty_object(json);
+        gathered.empties |= empty;
+        gathered.relies |= !empty && (document.kind.is_none() || document.api_version.is_none());
         let document = Document { file: self.file, offset, list: Some(0), ..document };
         gathered.harvest.document(&document, Some((0, list)), self.path);
         Ok(())
     }
 
-    /// Takes what stands around the items, and whether it bears out what was taken for granted of them.
+    /// Puts together what the blocks gave.
     fn finish(self, gathered: Vec<Gathered>) -> Result<Streamed<'b>, NotItems> {
-        let exceeded = self.room.is_exceeded();
-        let objects: u64 = gathered.iter().map(|it| it.objects).sum();
-        let frame = self.packed.frame().ok_or(NotItems)?;
-        let split = frame.split(self.file, objects)?;
-        let told = stream::list_at_first(frame.head()).ok_or(NotItems)?;
-        let [list] = split.lists.as_slice() else { return Err(NotItems) };
-        // Items that do not say their kind were taken for what the list says before them.
-        let relies = told.kind.is_some() || gathered.iter().any(|it| it.relies);
-        if relies && (told.kind, told.api_version) != (list.kind, list.api_version) {
-            return Err(NotItems);
+        if self.room.is_exceeded() {
+            return Ok(Streamed { objects: self.cut.objects, ..Streamed::default() });
         }
-        let unfinished = list.broken || list.continued;
-        let around = 1 + split.documents.len() + split.breaks.len();
-        let objects = if exceeded { self.cut.objects } else { usize::try_from(objects).unwrap_or(usize::MAX) + around };
-        // What the last object is, nobody knows yet.
-        let last = split.documents.iter().map(|it| (it.offset, it.json.to_vec()));
-        let mut texts: BTreeMap<u64, Vec<u8>> = last.collect();
-        let mut first_nodes: BTreeMap<String, Vec<(u64, Vec<u8>)>> = BTreeMap::new();
-        let mut harvests = Vec::with_capacity(gathered.len());
-        for Gathered { mut harvest, texts: kept, nodes, .. } in gathered {
-            if unfinished {
-                harvest.unfinished = kinds(&harvest).into_iter().map(|kind| (self.file, 0, kind)).collect();
-            }
-            texts.extend(kept);
-            for (name, kept) in nodes {
-                first_nodes.entry(name).or_default().extend(kept);
-            }
-            harvests.push((self.file.index(), harvest));
-        }
-        texts.extend(first_nodes.into_values().take(LOOKED_AT).flatten());
-        self.packed.keep(texts);
+        let taken = self.cut.objects.saturating_sub(self.room.left());
+        let Whole { split, harvests, around } = gathered::put_together(self.file, self.packed, gathered, &self.bare)?;
+        let harvests = harvests.into_iter().map(|it| (self.file.index(), it)).collect();
         let splits = BTreeMap::from([(self.file, split)]);
-        Ok(Streamed { splits, harvests, problems: Vec::new(), objects })
+        Ok(Streamed { splits, harvests, problems: Vec::new(), objects: taken.saturating_add(around) })
     }
-}
-
-/// The kinds of which a block holds objects.
-fn kinds(harvest: &Harvest) -> BTreeSet<Kind> {
-    let read = harvest.entries.iter().map(|it| it.kind);
-    read.chain(harvest.rejected.keys().map(|it| it.0)).collect()
 }

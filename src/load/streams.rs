@@ -31,9 +31,14 @@ pub(super) struct Shortened {
 }
 
 /// Whether a document is a change that a watch or a recorder wrote, rather than an object as it stood.
-pub(super) fn is_change(file: &[u8], document: &Document<'_>) -> bool {
-    let before = usize::try_from(document.offset).ok().and_then(|at| file.get(at.saturating_sub(64)..at));
-    let before = before.unwrap_or_default().trim_ascii_end();
+fn is_change(file: &[u8], document: &Document<'_>) -> bool {
+    let before = usize::try_from(document.offset).ok().and_then(|at| file.get(..at));
+    is_change_behind(before.unwrap_or_default())
+}
+
+/// Whether what stands before a document says that it is such a change.
+pub(super) fn is_change_behind(before: &[u8]) -> bool {
+    let before = before[before.len().saturating_sub(64)..].trim_ascii_end();
     let Some(before) = before.strip_suffix(b":").map(<[u8]>::trim_ascii_end) else { return false };
     before.ends_with(br#""object""#) || before.ends_with(br#""resource""#)
 }

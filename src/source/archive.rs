@@ -2,12 +2,12 @@
 //!
 //! An archive may say it holds more than any machine has room for. [`Limits`] bound what one of them may unfold to.
 
+use super::cutter;
 use super::decoders::{Counted, Steady, Tail, XzStreams, ZstdFrames};
 use super::meter::{Share, Watched};
 use super::names;
 use super::pipe::Store;
 use super::sniff::{self, Compression, Content, Foreign};
-use super::stream;
 use std::cell::Cell;
 use std::io::{self, BufReader, Cursor, Read, Seek};
 
@@ -234,7 +234,7 @@ impl Unfolding<'_, '_, '_> {
         };
         let mut bytes = Vec::new();
         let begun = (&mut *reader).take(whole).read_to_end(&mut bytes);
-        let long = json && bytes.len() as u64 == whole && stream::opening(&bytes).is_some();
+        let long = json && bytes.len() as u64 == whole && cutter::is_cut(&bytes);
         let mut length = None;
         let read = match begun {
             Ok(_) if long => {

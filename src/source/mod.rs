@@ -7,6 +7,7 @@
 
 pub mod archive;
 mod blocks;
+mod cutter;
 mod decoders;
 mod encoding;
 pub mod files;

@@ -1,18 +1,20 @@
-//! Long lists in compressed files, archives and pipes. Their text is never at hand as a whole: it is unfolded and read
-//! block by block, and once more where somebody asks for a place in it. Texts of one archive are unfolded together.
+//! Long texts of objects in compressed files, archives and pipes. They are never at hand as a whole: they are unfolded
+//! and read block by block, and once more where somebody asks for a place in them. Texts of one archive are unfolded
+//! together.
 
 use super::archive::{self, Limits, Text};
+use super::cutter;
 use super::files::{self, AROUND, Bytes, FAR, Opened, Surroundings};
 use super::meter::Meter;
 use super::pipe::Store;
-use super::split::NotItems;
-use super::stream::{self, Block, Frame};
+use super::split::{KeptList, NotItems};
+use super::stream::{Block, Frame};
 use crate::problem::Problem;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// What long lists are unfolded from.
+/// What long texts are unfolded from.
 #[derive(Debug)]
 pub(super) struct Pack {
     /// The file.
@@ -21,14 +23,17 @@ pub(super) struct Pack {
     pub(super) limits: Limits,
 }
 
-/// A long list in a compressed file, an archive or a pipe.
+/// A long text of objects in a compressed file, an archive or a pipe.
 #[derive(Debug)]
 pub struct Packed {
     pack: Arc<Pack>,
     text: Text,
-    /// All of it, if it is no list after all.
+    /// All of it, if it could not be read in blocks.
     whole: OnceLock<Vec<u8>>,
-    frame: OnceLock<Frame>,
+    /// What stands around the blocks.
+    frames: OnceLock<Vec<Frame>>,
+    /// The lists that stand in blocks, in the order of the text.
+    lists: OnceLock<Vec<KeptList>>,
     /// The texts of those items that are looked at again, by offset.
     kept: OnceLock<BTreeMap<u64, Vec<u8>>>,
     places: Mutex<BTreeMap<u64, Place>>,
@@ -47,8 +52,8 @@ pub struct Place {
 
 impl Packed {
     pub(super) fn new(pack: Arc<Pack>, text: Text) -> Self {
-        let (whole, frame, kept, places) = Default::default();
-        Packed { pack, text, whole, frame, kept, places }
+        let (whole, frames, lists, kept, places) = Default::default();
+        Packed { pack, text, whole, frames, lists, kept, places }
     }
 
     /// The file around it, if that is mapped.
@@ -84,9 +89,14 @@ impl Packed {
         digest
     }
 
-    /// What stands around the items, once they were read.
-    pub fn frame(&self) -> Option<&Frame> {
-        self.frame.get()
+    /// What stands around the blocks, once they were read.
+    pub fn frames(&self) -> Option<&[Frame]> {
+        self.frames.get().map(Vec::as_slice)
+    }
+
+    /// Keeps the lists that stand in blocks.
+    pub fn keep_lists(&self, lists: Vec<KeptList>) -> &[KeptList] {
+        self.lists.get_or_init(|| lists)
     }
 
     /// Keeps the texts of some items.
@@ -116,20 +126,19 @@ pub fn unfold(texts: &[&Packed], meter: &Meter) -> Vec<Problem> {
     if is_new { problems } else { Vec::new() }
 }
 
-/// Unfolds texts of one file, each in blocks of about `size` bytes. `take` is shown what stands before the items of one of
-/// them, and each block, until it wants no more of that text. Gives which of them were such lists, and what is wrong with
-/// the file.
+/// Unfolds texts of one file, each in blocks of about `size` bytes, which `take` is shown until it wants no more of that
+/// text. Gives which of them could be cut so, and what is wrong with the file.
 pub fn blocks(
     texts: &[&Packed],
     size: usize,
     meter: &Meter,
-    take: &mut dyn FnMut(usize, &[u8], Block) -> bool,
+    take: &mut dyn FnMut(usize, Block) -> bool,
 ) -> (Vec<Result<(), NotItems>>, Vec<Problem>) {
     let mut found = vec![Err(NotItems); texts.len()];
     let problems = visit(texts, meter, &mut |at, reader| {
-        let mut take = |head: &[u8], block: Block| take(at, head, block);
-        let Ok((frame, end)) = stream::cut(reader, size, &mut take) else { return Ok(()) };
-        let _same_as_before = texts[at].frame.set(frame);
+        let mut take = |block: Block| take(at, block);
+        let Ok((frames, end)) = cutter::cut(reader, size, &mut take) else { return Ok(()) };
+        let _same_as_before = texts[at].frames.set(frames);
         found[at] = Ok(());
         end
     });

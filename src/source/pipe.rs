@@ -6,9 +6,9 @@ use super::given::ContentDigest;
 use super::meter::Meter;
 use super::sniff::{self, Content};
 use flate2::Compression;
-use flate2::read::DeflateDecoder;
+use flate2::bufread::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 /// What is read of a pipe or a device, which may never end; a regular file is mapped, whatever its size.
 const MAX_STREAM: u64 = 8 << 30;
@@ -27,7 +27,7 @@ pub(crate) enum Store {
 /// A text in memory, compressed by this program.
 #[derive(Debug)]
 pub(crate) struct Folded {
-    packed: Vec<u8>,
+    packed: Pages,
     /// Its length.
     size: u64,
     /// Its beginning.
@@ -37,7 +37,7 @@ pub(crate) struct Folded {
 impl Folded {
     /// Reads the text.
     pub(super) fn reader(&self) -> impl Read + '_ {
-        DeflateDecoder::new(self.packed.as_slice())
+        DeflateDecoder::new(Turning { pages: &self.packed.0, at: 0 })
     }
 }
 
@@ -142,7 +142,7 @@ fn head(bytes: &[u8]) -> &[u8] {
 fn fold(begun: Vec<u8>, reader: &mut Pieces<'_>) -> io::Result<Folded> {
     let mut head = head(&begun).to_vec();
     // Dumps shrink to a tenth by this already, and quicker than any pipe brings more.
-    let mut encoder = DeflateEncoder::new(Growing(Vec::new()), Compression::fast());
+    let mut encoder = DeflateEncoder::new(Pages(Vec::new()), Compression::fast());
     encoder.write_all(&begun)?;
     let mut size = begun.len() as u64;
     drop(begun);
@@ -157,9 +157,7 @@ fn fold(begun: Vec<u8>, reader: &mut Pieces<'_>) -> io::Result<Folded> {
         head.extend(piece.iter().take(sniff::HEAD - head.len()));
         size += count;
     }
-    let Growing(mut packed) = encoder.finish()?;
-    packed.shrink_to_fit();
-    Ok(Folded { packed, size, head })
+    Ok(Folded { packed: encoder.finish()?, size, head })
 }
 
 /// A stream that may not end.
@@ -194,18 +192,54 @@ impl Pieces<'_> {
     }
 }
 
-/// Bytes that grow as far as there is memory.
-struct Growing(Vec<u8>);
+/// Bytes that grow as far as there is memory, and stay where they are.
+#[derive(Debug)]
+struct Pages(Vec<Vec<u8>>);
 
-impl Write for Growing {
+impl Write for Pages {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.try_reserve(bytes.len())?;
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
+        if self.0.last().is_none_or(|last| last.len() == PIECE) {
+            let mut page = Vec::new();
+            page.try_reserve_exact(PIECE)?;
+            self.0.try_reserve(1)?;
+            self.0.push(page);
+        }
+        let Some(last) = self.0.last_mut() else { return Ok(0) };
+        let count = bytes.len().min(PIECE - last.len());
+        last.extend_from_slice(&bytes[..count]);
+        Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Pages that are read.
+struct Turning<'p> {
+    pages: &'p [Vec<u8>],
+    /// How much of the first one was read.
+    at: usize,
+}
+
+impl BufRead for Turning<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Ok(self.pages.first().map_or(&[], |page| &page[self.at..]))
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.at += count;
+        if self.pages.first().is_some_and(|page| self.at == page.len()) {
+            (self.pages, self.at) = (&self.pages[1..], 0);
+        }
+    }
+}
+
+impl Read for Turning<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
     }
 }
 
@@ -227,7 +261,7 @@ mod tests {
             let plain = Store::Bytes(Bytes::Owned(text[..end].to_vec()));
             assert_eq!(store.content_digest(), plain.content_digest());
             if let Store::Folded(folded) = &store {
-                assert!(end < 70_000 || folded.packed.len() < end / 4);
+                assert!(end < 70_000 || folded.packed.0.iter().map(Vec::len).sum::<usize>() < end / 4);
             }
             assert_eq!(*store.unfold().expect("it was folded here"), text[..end]);
         }

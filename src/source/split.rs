@@ -23,7 +23,7 @@ pub struct Room(AtomicUsize);
 
 impl Room {
     /// How much is left.
-    fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 
@@ -45,6 +45,11 @@ impl Room {
     /// Takes the room of one object.
     pub(crate) fn take(&self) {
         let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+    }
+
+    /// How much was taken, of room for whatever comes.
+    pub(crate) fn taken(&self) -> usize {
+        usize::MAX - self.left()
     }
 
     /// Whether it was all taken.
@@ -101,6 +106,43 @@ impl<'b> List<'b> {
     /// The kind of the items, as far as the list's own kind says it: `PodList` gives `Pod`.
     pub fn item_kind(&self) -> Option<&'b str> {
         self.kind?.strip_suffix("List").filter(|kind| !kind.is_empty())
+    }
+}
+
+/// What is known of a list whose text is gone.
+#[derive(Clone, Debug)]
+pub struct KeptList {
+    kind: Option<Box<str>>,
+    api_version: Option<Box<str>>,
+    hint: Option<Box<str>>,
+    list: List<'static>,
+}
+
+impl KeptList {
+    /// Keeps a list.
+    pub fn of(list: &List<'_>) -> Self {
+        let kept = |text: Option<&str>| text.map(Box::from);
+        let &List { offset, kind, api_version, objects, continued, remaining, broken, nested, hint } = list;
+        let (kind, api_version, hint) = (kept(kind), kept(api_version), kept(hint));
+        let [no_kind, no_version, no_hint] = [None; 3];
+        let list = List {
+            offset,
+            kind: no_kind,
+            api_version: no_version,
+            objects,
+            continued,
+            remaining,
+            broken,
+            nested,
+            hint: no_hint,
+        };
+        KeptList { kind, api_version, hint, list }
+    }
+
+    /// The list.
+    pub fn list(&self) -> List<'_> {
+        let (kind, api_version, hint) = (self.kind.as_deref(), self.api_version.as_deref(), self.hint.as_deref());
+        List { kind, api_version, hint, ..self.list }
     }
 }
 
@@ -185,7 +227,7 @@ pub struct Split<'b> {
     pub foreign: Vec<Foreign>,
     /// The items of one long list, which are not among `documents`.
     pub bulk: Option<Bulk<'b>>,
-    /// How many items of its list were read as they came, and are not among `documents`.
+    /// How many objects were read as they came, and are not among `documents`.
     pub streamed: u64,
 }
 
@@ -243,6 +285,12 @@ fn scan<'b>(file: FileId, bytes: &'b [u8], min_bulk: usize, room: &Room) -> Spli
     // Marks that were wrong about a list's end show in what follows it.
     let doubtful = scanner.marked && (scanner.out.bulk.is_none() || !scanner.out.breaks.is_empty());
     if doubtful { scan(file, bytes, usize::MAX, room) } else { scanner.out }
+}
+
+/// Finds the documents of a text that holds whole values and space between them; `None` if it is not so, or there is no
+/// more room.
+pub fn values<'b>(file: FileId, bytes: &'b [u8], room: &Room) -> Option<Split<'b>> {
+    lines::split_piece(file, bytes, room)
 }
 
 /// Whether the text is one object, which says this of itself and holds no others: what it would be found to be, had its

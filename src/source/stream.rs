@@ -1,73 +1,50 @@
-//! Long lists that come piece by piece: a text is cut into blocks of whole items, and what stands around them is kept.
+//! Long texts that come piece by piece, cut into blocks of whole objects, and what stands around them.
 //!
-//! A block's items are what stands between marks, as in [`Bulk`](super::split::Bulk): it holds if every piece is one
-//! complete object, which is for whoever reads them to find out. Then the text is what its [`Frame`] is, with the items
+//! Such a text holds lists and objects, one behind the other. Those that are short stand in blocks of whole values. Of a
+//! long list a block holds items: what stands between marks, as in [`Bulk`](super::split::Bulk). It holds if every piece is
+//! one complete object, which is for whoever reads them to find out. Then the list is what its [`Frame`] is, with the items
 //! in the place of its first one.
 
-use super::split::{self, List, Mark, NotItems, Room, Scanner, Split, Stop};
+use super::split::{self, List, NotItems, Room, Split};
 use crate::model::id::FileId;
-use std::io::{self, Read};
 use std::ops::Range;
+use std::sync::Arc;
 
-/// Where a list's items begin and what stands between them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Opening {
-    /// Offset of the first item.
-    begin: usize,
-    /// What stands around the beginning of every other item, and how much of it stands before the item.
-    mark: (Vec<u8>, usize),
+/// What stands before the items of a list, and between them.
+#[derive(Debug)]
+pub struct Beginning {
+    pub(super) head: Vec<u8>,
+    /// What stands around the beginning of every item but the first, and how much of it stands before the item.
+    pub(super) mark: (Vec<u8>, usize),
+    /// The list is an array and not an object around one.
+    pub(super) is_array: bool,
 }
 
-/// Where a list's items begin at the latest.
-const FURTHEST: usize = 1 << 16;
-
-/// Finds the items of a text that begins with a list; at least two of them begin in `head`.
-pub(crate) fn opening(head: &[u8]) -> Option<Opening> {
-    let room = Room::unbounded();
-    let scanner = Scanner::over(head, &room);
-    let start = scanner.next_start(0)?;
-    let list = if head[start] == b'[' { start } else { items_of(&scanner, head, start)? };
-    let begin = scanner.skip_space(list + 1);
-    if begin > FURTHEST {
-        return None;
-    }
-    let (mark, lead): Mark<'_> = scanner.mark(list, begin).ok()??;
-    let goes_on = head.get(begin) == Some(&b'{') && memchr::memmem::find(&head[begin..], mark).is_some();
-    goes_on.then(|| Opening { begin, mark: (mark.to_vec(), lead) })
-}
-
-/// Where the array under an object's key `items` begins.
-fn items_of(scanner: &Scanner<'_, '_>, head: &[u8], start: usize) -> Option<usize> {
-    let mut at = scanner.skip_space(start + 1);
-    loop {
-        let key_end = scanner.skip_string(at).ok()?;
-        let colon = scanner.skip_space(key_end);
-        let value = scanner.skip_space((head.get(colon) == Some(&b':')).then_some(colon + 1)?);
-        if &head[at..key_end] == br#""items""# {
-            return (head.get(value) == Some(&b'[')).then_some(value);
-        }
-        let end: Result<usize, Stop> = scanner.skip_value(value);
-        let comma = scanner.skip_space(end.ok()?);
-        at = scanner.skip_space((head.get(comma) == Some(&b',')).then_some(comma + 1)?);
+impl Beginning {
+    /// The list as far as the text before its items tells of it.
+    pub fn list(&self) -> Option<List<'_>> {
+        // Of course it breaks off there.
+        split::split(FileId(0), &self.head).lists.first().map(|list| List { broken: false, ..*list })
     }
 }
 
-/// Items of a list with what stands between them.
+/// A piece of a text.
 #[derive(Debug)]
 pub struct Block {
-    /// Which block of the text it is.
+    /// Its place among the blocks and frames of the text.
     pub number: usize,
-    /// Offset of its first item in the text.
+    /// Offset of its first byte in the text.
     pub offset: u64,
-    /// The items, from the first byte of the first to the last byte of the last.
+    /// Whole values, or items of a list, from the first byte of the first to the last byte of the last.
     pub text: Vec<u8>,
-    mark: (Vec<u8>, usize),
+    /// The list, if they are items.
+    pub list: Option<Arc<Beginning>>,
 }
 
 impl Block {
-    /// The items, as ranges of the block.
-    pub fn items(&self) -> Result<Vec<Range<usize>>, NotItems> {
-        let (mark, lead) = &self.mark;
+    /// The items of a list, as ranges of the block.
+    pub fn items(&self, list: &Beginning) -> Result<Vec<Range<usize>>, NotItems> {
+        let (mark, lead) = &list.mark;
         let begins = std::iter::once(0).chain(memchr::memmem::find_iter(&self.text, mark).map(|at| at + lead));
         let mut items: Vec<Range<usize>> = begins.map(|begin| begin..self.text.len()).collect();
         for at in 1..items.len() {
@@ -80,155 +57,86 @@ impl Block {
 }
 
 /// An item without the comma behind it.
-fn before_comma(piece: &[u8]) -> Option<&[u8]> {
+pub(super) fn before_comma(piece: &[u8]) -> Option<&[u8]> {
     split::trim_end(piece).strip_suffix(b",").map(split::trim_end)
 }
 
-/// What stands around the items of a text, and the last item.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// What is left of a text once its blocks were taken out: an empty object stands for all of them.
+#[derive(Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The text, with an empty object in the place of all items but the last.
-    text: Vec<u8>,
-    /// Where the empty object begins, as the first item does in the text.
-    begin: usize,
-    /// How much the text is longer.
-    shift: u64,
+    /// Its place among the blocks and frames of the text.
+    pub number: usize,
+    pub(super) what: Around,
+    pub(super) text: Vec<u8>,
+    /// Offset of its first byte in the whole text.
+    pub(super) base: u64,
+    /// Where the empty object begins, as the first item does.
+    pub(super) begin: usize,
+    /// How much more stands in the whole text in the place of the empty object.
+    pub(super) shift: u64,
 }
 
-/// Stands for the items that are not in a frame.
-const PLACEHOLDER: &[u8] = b"{},";
+/// What a frame is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Around {
+    /// A list that ends, all its items in blocks.
+    List,
+    /// A list that does not end, or not as lists do, and whatever follows to the end of the text. The last item is in it.
+    OpenList,
+    /// What follows whole values, to the end of the text: no other value that ends.
+    Values,
+}
+
+impl Around {
+    /// What stands for the items that are not in a frame.
+    pub(super) const fn placeholder(self) -> &'static [u8] {
+        match self {
+            Around::OpenList => b"{},",
+            Around::List | Around::Values => b"{}",
+        }
+    }
+}
 
 impl Frame {
-    /// What stands before the items.
-    pub fn head(&self) -> &[u8] {
-        self.text.get(..self.begin).unwrap_or_default()
-    }
-
-    /// What the whole text holds, if that is one list and nothing else; `streamed` items of it stand in blocks. The last
-    /// item is among its documents.
-    pub fn split(&self, file: FileId, streamed: u64) -> Result<Split<'_>, NotItems> {
-        let mut split = split::split(file, &self.text);
-        let behind = self.begin + PLACEHOLDER.len();
-        let place = |offset: u64| if offset < behind as u64 { offset } else { offset + self.shift };
-        let [list] = split.lists.as_mut_slice() else { return Err(NotItems) };
-        list.objects = (list.objects + streamed).saturating_sub(1);
+    /// What it holds beside the blocks, and how many objects that takes the room of. The first list is the one whose
+    /// items stand in blocks: so many of them.
+    pub fn split(&self, file: FileId, items: u64) -> Result<(Split<'_>, usize), NotItems> {
+        let room = Room::unbounded();
+        let mut split = split::split_in_bulk(file, &self.text, usize::MAX, &room);
+        let behind = self.begin + self.what.placeholder().len();
+        let first = split.documents.first().ok_or(NotItems)?;
+        let in_list = (self.what != Around::Values).then_some(0);
         let begins: Vec<u64> = split.documents.iter().map(|it| it.offset).collect();
-        let expected = [self.begin as u64, behind as u64];
-        let own = split.documents.iter().all(|it| it.list == Some(0));
-        if !own || begins.is_empty() || !expected.starts_with(&begins) || !split.foreign.is_empty() {
+        if begins[0] != self.begin as u64 || first.list != in_list || first.json != b"{}" {
             return Err(NotItems);
         }
+        let alone = split.lists.len() == 1 && split.foreign.is_empty();
+        let fits = match self.what {
+            Around::List => alone && begins.len() == 1 && split.breaks.is_empty(),
+            Around::OpenList => {
+                let own = split.documents.iter().all(|it| it.list == Some(0));
+                alone && own && [begins[0], behind as u64].starts_with(&begins)
+            }
+            Around::Values => true,
+        };
+        if !fits {
+            return Err(NotItems);
+        }
+        if let Some(list) = split.lists.first_mut().filter(|_| in_list.is_some()) {
+            list.objects = (list.objects + items).saturating_sub(1);
+        }
+        let place = |it: u64| self.base + if it < behind as u64 { it } else { it + self.shift };
         split.documents.remove(0);
         split.documents.iter_mut().for_each(|it| it.offset = place(it.offset));
+        split.lists.iter_mut().for_each(|it| it.offset = place(it.offset));
         split.breaks.iter_mut().for_each(|it| it.offset = place(it.offset));
-        split.streamed = streamed;
-        Ok(split)
-    }
-}
-
-/// The list as far as the text before its items tells of it.
-pub fn list_at_first(head: &[u8]) -> Option<List<'_>> {
-    // Of course it breaks off there.
-    split::split(FileId(0), head).lists.first().map(|list| List { broken: false, ..*list })
-}
-
-/// A piece that is longer is no item.
-const LONGEST: usize = 64 << 20;
-
-/// How a text is cut.
-struct Cutter<'r> {
-    reader: &'r mut dyn Read,
-    /// About how many bytes a block has.
-    size: usize,
-    buffer: Vec<u8>,
-    /// Offset of the buffer's first byte in the text.
-    offset: u64,
-    /// Why the text ended.
-    end: Option<io::Result<()>>,
-}
-
-impl Cutter<'_> {
-    /// Reads more of the text.
-    fn fill(&mut self, more: usize) {
-        if self.end.is_some() {
-            return;
-        }
-        self.buffer.reserve(more);
-        match (&mut *self.reader).take(more as u64).read_to_end(&mut self.buffer) {
-            Ok(count) if count < more => self.end = Some(Ok(())),
-            Ok(_) => {}
-            Err(error) => self.end = Some(Err(error)),
-        }
+        split.foreign.iter_mut().for_each(|it| it.offset = place(it.offset));
+        Ok((split, room.taken().saturating_sub(1)))
     }
 
-    /// Reads until it is known where the items begin.
-    fn open(&mut self) -> Result<Opening, NotItems> {
-        let mut more = self.size;
-        loop {
-            self.fill(more);
-            if let Some(opening) = opening(&self.buffer) {
-                return Ok(opening);
-            }
-            if self.end.is_some() || self.buffer.len() > LONGEST {
-                return Err(NotItems);
-            }
-            more = self.buffer.len();
-        }
+    /// What stands before a place behind the empty object.
+    pub fn text_before(&self, offset: u64) -> &[u8] {
+        let at = offset.saturating_sub(self.base + self.shift);
+        self.text.get(..usize::try_from(at).unwrap_or(usize::MAX)).unwrap_or_default()
     }
-
-    /// The next block's items; nothing where only the last item and what follows are left.
-    fn next(&mut self, (mark, lead): Mark<'_>) -> Result<Option<Vec<u8>>, NotItems> {
-        let mut looked_at = 0_usize;
-        loop {
-            if self.buffer.len() >= self.size || self.end.is_some() {
-                let from = looked_at.saturating_sub(mark.len());
-                if let Some(at) = memchr::memmem::rfind(&self.buffer[from..], mark) {
-                    return self.cut_off(from + at + lead).map(Some);
-                }
-                looked_at = self.buffer.len();
-            }
-            if self.end.is_some() {
-                return Ok(None);
-            }
-            if self.buffer.len() > LONGEST {
-                return Err(NotItems);
-            }
-            self.fill(self.size);
-        }
-    }
-
-    /// Takes items off the buffer, up to where the next one begins.
-    fn cut_off(&mut self, next: usize) -> Result<Vec<u8>, NotItems> {
-        let mut rest = Vec::with_capacity(2 * self.size);
-        rest.extend_from_slice(&self.buffer[next..]);
-        let mut items = std::mem::replace(&mut self.buffer, rest);
-        self.offset += next as u64;
-        let length = before_comma(&items[..next]).ok_or(NotItems)?.len();
-        items.truncate(length);
-        Ok(items)
-    }
-}
-
-/// Cuts a text into blocks of about `size` bytes; `begun` is shown what stands before the items, and `take` each block
-/// until it wants no more. Gives what stands around them and why the text ended.
-pub(super) fn cut(
-    reader: &mut dyn Read,
-    size: usize,
-    take: &mut dyn FnMut(&[u8], Block) -> bool,
-) -> Result<(Frame, io::Result<()>), NotItems> {
-    let mut cutter = Cutter { reader, size: size.max(1), buffer: Vec::new(), offset: 0, end: None };
-    let Opening { begin, mark } = cutter.open()?;
-    let rest = cutter.buffer.split_off(begin);
-    let head = std::mem::replace(&mut cutter.buffer, rest);
-    cutter.offset = begin as u64;
-    for number in 0.. {
-        let offset = cutter.offset;
-        let Some(text) = cutter.next((&mark.0, mark.1))? else { break };
-        if !take(&head, Block { number, offset, text, mark: mark.clone() }) {
-            return Err(NotItems);
-        }
-    }
-    let shift = cutter.offset.checked_sub((begin + PLACEHOLDER.len()) as u64).ok_or(NotItems)?;
-    let text = [&head, PLACEHOLDER, &cutter.buffer].concat();
-    Ok((Frame { text, begin, shift }, cutter.end.unwrap_or(Ok(()))))
 }

@@ -5,6 +5,7 @@ mod defaults;
 mod layouts;
 mod quick;
 pub(super) mod sample;
+mod sequences;
 mod streamed;
 
 use super::*;

@@ -45,7 +45,7 @@ fn pieces(bytes: &[u8], size: usize) -> Vec<Range<usize>> {
 }
 
 /// Only values, and space between them: then the text is read on behind the piece as if from its beginning.
-fn split_piece<'b>(file: FileId, bytes: &'b [u8], room: &Room) -> Option<Split<'b>> {
+pub(super) fn split_piece<'b>(file: FileId, bytes: &'b [u8], room: &Room) -> Option<Split<'b>> {
     let mut scanner = Scanner { file, ..Scanner::over(bytes, room) };
     let mut at = scanner.skip_space(0);
     while at < bytes.len() {
