@@ -138,8 +138,10 @@ pub fn blocks(
     let problems = visit(texts, meter, &mut |at, reader| {
         let mut take = |block: Block| take(at, block);
         let Ok((frames, end)) = cutter::cut(reader, size, &mut take) else { return Ok(()) };
-        let _same_as_before = texts[at].frames.set(frames);
-        found[at] = Ok(());
+        // Whoever read the text before in blocks of another size holds on to what stands around those.
+        if *texts[at].frames.get_or_init(|| frames.clone()) == frames {
+            found[at] = Ok(());
+        }
         end
     });
     (found, problems)

@@ -62,7 +62,7 @@ pub(super) fn before_comma(piece: &[u8]) -> Option<&[u8]> {
 }
 
 /// What is left of a text once its blocks were taken out: an empty object stands for all of them.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Its place among the blocks and frames of the text.
     pub number: usize,

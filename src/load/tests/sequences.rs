@@ -104,6 +104,15 @@ fn objects_are_counted_as_in_a_file_as_it_is() {
     }
 }
 
+#[test]
+fn blocks_of_another_size_give_the_same_from_one_table() {
+    let text = format!("{}{}", lines(&singles()), kubectl(&list(nodes(40))));
+    let (bare, table) = (plain(&one(text.clone())), packed(&one(text), gzip, 1000));
+    for batch in [300, 2000, 300] {
+        same(&bare, &table, in_blocks(batch));
+    }
+}
+
 /// One of many things that a dump may hold, or not.
 fn part(chance: &mut Chance, kinds: usize) -> String {
     let mut name = || format!("x{}", chance.below(400));

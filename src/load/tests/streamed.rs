@@ -48,6 +48,8 @@ pub(super) fn check(files: &Files, whole: usize, cut: Cut) -> usize {
     let (bare, pipes) = (piped(usize::MAX), piped(whole));
     assert_eq!(same(&bare, &pipes, cut), streamed);
     assert_eq!(digests(&pipes), digests(&bare));
+    let piped = |whole| FileTable::from_pipes(vec![("all".to_owned(), tar(&bytes))], Limits::default(), whole).0;
+    assert_eq!(same(&piped(usize::MAX), &piped(whole), cut), streamed);
     for archive in [gzip(&tar(&bytes)), zip(&bytes)] {
         let table = |whole| {
             let archive = vec![("all".to_owned(), archive.clone())];
