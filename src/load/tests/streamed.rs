@@ -307,13 +307,22 @@ fn damage_costs_the_same_whether_or_not_lists_are_read_as_they_are_unfolded() {
     let files = vec![
         ("a.json".to_owned(), bytes(kubectl(&list(objects())))),
         ("b.json".to_owned(), bytes(pods(POD_LIST, "").replace("},{", "},\n{"))),
-        ("c.json".to_owned(), bytes(kubectl(&list(objects())))),
+        ("c.json".to_owned(), bytes(objects().iter().map(|it| it.to_string() + "\n").collect())),
+        ("e.json".to_owned(), bytes(pods(POD_LIST, "") + "\n" + &kubectl(&list(objects())))),
         ("notes.txt".to_owned(), b"nothing\n".to_vec()),
         ("d.json".to_owned(), bytes(pods(POD_LIST, ""))),
     ];
     let tarred = tar(&files);
-    let archives =
-        [tarred.clone(), gzip(&tarred), zstd(&tarred), xz(&tarred), zip(&files), gzip(&files[0].1), xz(&files[2].1)];
+    let archives = [
+        tarred.clone(),
+        gzip(&tarred),
+        zstd(&tarred),
+        xz(&tarred),
+        zip(&files),
+        gzip(&files[0].1),
+        xz(&files[2].1),
+        gzip(&files[3].1),
+    ];
     let tight = Limits { always: 30_000, ratio: 1, ..Limits::default() };
     let mut streamed = 0;
     for archive in archives {
