@@ -158,12 +158,12 @@ fn long_members_of_an_archive_are_read_without_room_for_all_of_them() {
 
 #[test]
 fn a_long_list_from_a_pipe_is_read_without_room_for_all_of_it() {
-    let script = format!("ulimit -v {} && exec \"$0\" explain --jobs 2 -", 384 * 1024);
+    let script = format!("ulimit -v {} && exec \"$0\" explain --jobs 2 -", 448 * 1024);
     let mut shell = Command::new("sh");
     shell.args(["-c", &script, env!("CARGO_BIN_EXE_preempt-audit")]).env("COLUMNS", "80");
     let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = BufWriter::new(child.stdin.take().unwrap());
-    let writing = std::thread::spawn(move || write_pods(&mut stdin, 300));
+    let writing = std::thread::spawn(move || write_pods(&mut stdin, 400));
     let output = child.wait_with_output().unwrap();
     let pods = writing.join().unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
     holds(&output, pods);

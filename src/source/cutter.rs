@@ -349,7 +349,8 @@ impl Cutter<'_> {
 
     /// Takes what stands before `next` off the buffer.
     fn cut_off(&mut self, next: usize) -> Vec<u8> {
-        let mut rest = Vec::with_capacity((2 * self.size).min(LONGEST).max(self.buffer.len() - next));
+        // What is left, and what is read to it next.
+        let mut rest = Vec::with_capacity(self.buffer.len() - next + self.size);
         rest.extend_from_slice(&self.buffer[next..]);
         let mut taken = std::mem::replace(&mut self.buffer, rest);
         taken.truncate(next);

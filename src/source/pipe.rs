@@ -8,12 +8,15 @@ use super::sniff::{self, Content};
 use flate2::Compression;
 use flate2::bufread::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use std::io::{self, BufRead, Read, Write};
+use rayon::prelude::*;
+use std::io::{self, Read, Write};
 
 /// What is read of a pipe or a device, which may never end; a regular file is mapped, whatever its size.
 const MAX_STREAM: u64 = 8 << 30;
-/// How much is read at a time.
+/// How much is read at a time, and folded by itself.
 const PIECE: usize = 1 << 20;
+/// How much is folded while as much is read.
+const BATCH: usize = 8 * PIECE;
 
 /// The bytes of a file: at hand, or folded.
 #[derive(Debug)]
@@ -27,7 +30,8 @@ pub(crate) enum Store {
 /// A text in memory, compressed by this program.
 #[derive(Debug)]
 pub(crate) struct Folded {
-    packed: Pages,
+    /// Piece by piece.
+    pages: Vec<Vec<u8>>,
     /// Its length.
     size: u64,
     /// Its beginning.
@@ -37,7 +41,7 @@ pub(crate) struct Folded {
 impl Folded {
     /// Reads the text.
     pub(super) fn reader(&self) -> impl Read + '_ {
-        DeflateDecoder::new(Turning { pages: &self.packed.0, at: 0 })
+        Unfolding { pages: self.pages.iter(), page: None }
     }
 }
 
@@ -138,26 +142,34 @@ fn head(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(sniff::HEAD)]
 }
 
-/// Folds a text, of which some bytes were read.
+/// Folds a text, of which some bytes were read: by all processors, and while more of it comes.
 fn fold(begun: Vec<u8>, reader: &mut Pieces<'_>) -> io::Result<Folded> {
-    let mut head = head(&begun).to_vec();
-    // Dumps shrink to a tenth by this already, and quicker than any pipe brings more.
-    let mut encoder = DeflateEncoder::new(Pages(Vec::new()), Compression::fast());
-    encoder.write_all(&begun)?;
-    let mut size = begun.len() as u64;
-    drop(begun);
-    let mut piece = Vec::with_capacity(PIECE);
-    loop {
-        piece.clear();
-        let count = reader.read(&mut piece, PIECE as u64)?;
-        if count == 0 {
-            break;
-        }
-        encoder.write_all(&piece)?;
-        head.extend(piece.iter().take(sniff::HEAD - head.len()));
-        size += count;
+    let mut folded = Folded { pages: Vec::new(), size: 0, head: Vec::new() };
+    let mut batch = begun;
+    while !batch.is_empty() {
+        folded.size += batch.len() as u64;
+        folded.head.extend(batch.iter().take(sniff::HEAD - folded.head.len()));
+        let mut next = Vec::new();
+        let mut pages = Ok(Vec::new());
+        let read = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| pages = batch.par_chunks(PIECE).map(fold_piece).collect());
+            next.try_reserve_exact(BATCH)?;
+            reader.read(&mut next, BATCH as u64)
+        });
+        read?;
+        folded.pages.append(&mut pages?);
+        batch = next;
     }
-    Ok(Folded { packed: encoder.finish()?, size, head })
+    Ok(folded)
+}
+
+/// Dumps shrink to a tenth by the least effort already.
+fn fold_piece(piece: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = DeflateEncoder::new(Growing(Vec::new()), Compression::fast());
+    encoder.write_all(piece)?;
+    let Growing(mut page) = encoder.finish()?;
+    page.shrink_to_fit();
+    Ok(page)
 }
 
 /// A stream that may not end.
@@ -192,22 +204,14 @@ impl Pieces<'_> {
     }
 }
 
-/// Bytes that grow as far as there is memory, and stay where they are.
-#[derive(Debug)]
-struct Pages(Vec<Vec<u8>>);
+/// Bytes that grow as far as there is memory.
+struct Growing(Vec<u8>);
 
-impl Write for Pages {
+impl Write for Growing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.last().is_none_or(|last| last.len() == PIECE) {
-            let mut page = Vec::new();
-            page.try_reserve_exact(PIECE)?;
-            self.0.try_reserve(1)?;
-            self.0.push(page);
-        }
-        let Some(last) = self.0.last_mut() else { return Ok(0) };
-        let count = bytes.len().min(PIECE - last.len());
-        last.extend_from_slice(&bytes[..count]);
-        Ok(count)
+        self.0.try_reserve(bytes.len())?;
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -215,31 +219,23 @@ impl Write for Pages {
     }
 }
 
-/// Pages that are read.
-struct Turning<'p> {
-    pages: &'p [Vec<u8>],
-    /// How much of the first one was read.
-    at: usize,
+/// A folded text that is read.
+struct Unfolding<'f> {
+    /// What was not begun yet.
+    pages: std::slice::Iter<'f, Vec<u8>>,
+    page: Option<DeflateDecoder<&'f [u8]>>,
 }
 
-impl BufRead for Turning<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        Ok(self.pages.first().map_or(&[], |page| &page[self.at..]))
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.at += count;
-        if self.pages.first().is_some_and(|page| self.at == page.len()) {
-            (self.pages, self.at) = (&self.pages[1..], 0);
-        }
-    }
-}
-
-impl Read for Turning<'_> {
+impl Read for Unfolding<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.fill_buf()?.read(buffer)?;
-        self.consume(count);
-        Ok(count)
+        loop {
+            let count = self.page.as_mut().map_or(Ok(0), |page| page.read(buffer))?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let Some(page) = self.pages.next() else { return Ok(0) };
+            self.page = Some(DeflateDecoder::new(page));
+        }
     }
 }
 
@@ -254,14 +250,15 @@ mod tests {
     #[test]
     fn a_long_text_is_folded_and_comes_back() {
         let text: Vec<u8> = (0..50_000_u32).flat_map(|at| format!("{{\"a\": {at}}}\n").into_bytes()).collect();
-        for end in [0, 1, 999, 1000, 1001, 70_000, text.len()] {
+        let text = text.repeat(2 * BATCH / text.len() + 1);
+        for end in [0, 1, 999, 1000, 1001, 70_000, PIECE, PIECE + 1000, 5 << 20, BATCH + 1000, 9 << 20, text.len()] {
             let store = read_all(&text[..end], 1000);
             assert_eq!(matches!(store, Store::Folded(_)), end >= 1000, "{end}");
             assert_eq!((store.size(), store.head()), (end as u64, head(&text[..end])));
             let plain = Store::Bytes(Bytes::Owned(text[..end].to_vec()));
             assert_eq!(store.content_digest(), plain.content_digest());
             if let Store::Folded(folded) = &store {
-                assert!(end < 70_000 || folded.packed.0.iter().map(Vec::len).sum::<usize>() < end / 4);
+                assert!(end < 70_000 || folded.pages.iter().map(Vec::len).sum::<usize>() < end / 4);
             }
             assert_eq!(*store.unfold().expect("it was folded here"), text[..end]);
         }
