@@ -38,7 +38,7 @@ pub(crate) struct Member {
     /// `archive.tar.gz!folder/file.json`.
     pub(crate) path: String,
     pub(crate) bytes: Vec<u8>,
-    /// It is a long list, which was not kept, but for [`revisit`].
+    /// It is a long text of objects, which was not kept, but for [`revisit`].
     pub(crate) long: Option<Text>,
     /// Seconds since 1970, if the container says.
     pub(crate) modified: Option<u64>,
@@ -88,7 +88,8 @@ pub(crate) struct Unfolded {
     pub(crate) others: u64,
 }
 
-/// Unfolds a file that is an archive, a compressed stream, or text. Long lists of at least `whole` bytes are not kept.
+/// Unfolds a file that is an archive, a compressed stream, or text. Lists and sequences of objects of at least
+/// `whole` bytes are not kept.
 pub(crate) fn unfold(path: &str, store: &Store, limits: Limits, whole: usize, share: &Share<'_>) -> Unfolded {
     go_through(path, store, limits, Purpose::Keep { whole }, share)
 }
@@ -124,7 +125,7 @@ fn go_through(path: &str, store: &Store, limits: Limits, purpose: Purpose<'_, '_
 
 /// What texts are looked for.
 enum Purpose<'p, 'v> {
-    /// All, to keep them, but for long lists of at least so many bytes.
+    /// All, to keep them, but for lists and sequences of objects of at least so many bytes.
     Keep { whole: usize },
     /// Some, to show them: those that were not yet.
     Show { texts: &'p [Text], visitor: &'p mut Visitor<'v> },

@@ -31,7 +31,7 @@ pub enum Bytes {
     Owned(Vec<u8>),
     /// A file mapped into memory.
     Mapped(memmap2::Mmap),
-    /// A long list in a compressed file, an archive or a pipe, which is read block by block: no bytes, unless it had to be
+    /// A long text in a compressed file, an archive or a pipe, which is read block by block: no bytes, unless it had to be
     /// unfolded.
     Packed(Box<Packed>),
 }
@@ -122,7 +122,7 @@ pub(super) const AROUND: usize = 60;
 pub(super) const FAR: usize = 1 << 16;
 
 impl SourceFile {
-    /// The long list of which the file's bytes are not at hand.
+    /// The long text that the file is, if its bytes are not at hand.
     pub fn packed(&self) -> Option<&Packed> {
         match &self.bytes {
             Bytes::Packed(packed) if packed.whole().is_none() => Some(packed),
@@ -241,7 +241,7 @@ impl FileTable {
         Self::from_memory_in_blocks(files, limits, WHOLE)
     }
 
-    /// The same, and long lists of at least `whole` bytes in compressed files are read block by block.
+    /// The same, and long texts of at least `whole` bytes in compressed files and archives are read block by block.
     pub fn from_memory_in_blocks(files: Vec<(String, Vec<u8>)>, limits: Limits, whole: usize) -> (Self, Vec<Problem>) {
         let files = files.into_iter().map(|(path, bytes)| (path, Store::Bytes(Bytes::Owned(bytes)))).collect();
         Self::from_stores(files, limits, whole)
@@ -359,7 +359,7 @@ pub(super) const WHOLE: usize = 32 << 20;
 #[derive(Clone, Copy)]
 struct Terms<'m> {
     limits: Limits,
-    /// Long lists of at least so many bytes are not unfolded.
+    /// Lists and sequences of objects of at least so many bytes are not kept unfolded.
     whole: usize,
     meter: &'m Meter,
 }
