@@ -1,9 +1,9 @@
 //! Bytes to documents: files, folders and standard input become JSON texts of one object each.
 //!
 //! `files` opens: it finds the files (`walk`), tells what they are (`sniff`), unfolds archives (`archive`) and turns
-//! every other form of text into JSON (`encoding`, `yaml`, `noise`). `split` finds the objects, and `tokens` is
-//! how whoever reads one finds its way in it. Nothing here knows
-//! scheduling; a document is not yet read.
+//! every other form of text into JSON (`encoding`, `yaml`, `noise`). What comes once only, `pipe` reads and keeps. `split`
+//! finds the objects; of a long text that is unfolded, `packed` has `cutter` cut blocks as they come. `tokens` is how
+//! whoever reads an object finds its way in it. Nothing here knows scheduling; a document is not yet read.
 
 pub mod archive;
 mod blocks;

@@ -109,43 +109,6 @@ impl<'b> List<'b> {
     }
 }
 
-/// What is known of a list whose text is gone.
-#[derive(Clone, Debug)]
-pub struct KeptList {
-    kind: Option<Box<str>>,
-    api_version: Option<Box<str>>,
-    hint: Option<Box<str>>,
-    list: List<'static>,
-}
-
-impl KeptList {
-    /// Keeps a list.
-    pub fn of(list: &List<'_>) -> Self {
-        let kept = |text: Option<&str>| text.map(Box::from);
-        let &List { offset, kind, api_version, objects, continued, remaining, broken, nested, hint } = list;
-        let (kind, api_version, hint) = (kept(kind), kept(api_version), kept(hint));
-        let [no_kind, no_version, no_hint] = [None; 3];
-        let list = List {
-            offset,
-            kind: no_kind,
-            api_version: no_version,
-            objects,
-            continued,
-            remaining,
-            broken,
-            nested,
-            hint: no_hint,
-        };
-        KeptList { kind, api_version, hint, list }
-    }
-
-    /// The list.
-    pub fn list(&self) -> List<'_> {
-        let (kind, api_version, hint) = (self.kind.as_deref(), self.api_version.as_deref(), self.hint.as_deref());
-        List { kind, api_version, hint, ..self.list }
-    }
-}
-
 /// A place where the text stops being JSON.
 #[derive(Clone, Copy, Debug)]
 pub struct Break<'b> {
