@@ -30,9 +30,13 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 use std::cell::Cell;
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 
 /// Pods that are answered together: enough for every processor, few enough to hold their reports in memory.
 pub(crate) const BATCH: usize = 32;
+
+/// How many batches are answered before they are printed.
+const AHEAD: usize = 2;
 
 /// Runs `explain`.
 pub(crate) fn run(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -179,26 +183,31 @@ impl<'a> Run<'a> {
         answers
     }
 
-    /// Hands over the answers in turn, while the next ones are made where there is a thread for that.
+    /// Hands over the answers in turn, while other threads make the next ones: one thread less than there are, for whoever
+    /// takes them has work as well.
     fn answered<'t, E>(
         &self,
         targets: &'t [Target],
         mut take: impl FnMut(&[Answer<'t>]) -> Result<(), E>,
     ) -> Result<(), E> {
         let (desk, pool) = (&self.desk, self.pool);
-        let make = move |batch| pool.install_or_here(|| desk.answers(batch));
-        let mut batches = targets.chunks(self.batch());
-        if targets.len() == 1 || pool.install_or_here(rayon::current_num_threads) == 1 {
-            return batches.try_for_each(|batch| take(&make(batch)));
-        }
+        let make = |pool: &Pool, batch: &'t [Target]| pool.install_or_here(|| desk.answers(batch));
+        let (first, rest) = targets.split_at(targets.len().min(self.batch()));
+        let threads = pool.install_or_here(rayon::current_num_threads);
+        let others = rayon::ThreadPoolBuilder::new().num_threads(threads.saturating_sub(1).max(1)).build();
+        let Some(others) = others.ok().filter(|_| threads > 1 && !rest.is_empty()) else {
+            return targets.chunks(self.batch()).try_for_each(|batch| take(&make(pool, batch)));
+        };
+        let others = Pool(Some(others));
+        let rest = rest.chunks((threads - 1).min(BATCH));
         std::thread::scope(|scope| {
-            let mut next = batches.next().map(|batch| scope.spawn(move || make(batch)));
-            while let Some(making) = next {
-                let answers = making.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                next = batches.next().map(|batch| scope.spawn(move || make(batch)));
-                take(&answers)?;
-            }
-            Ok(())
+            let (sender, receiver) = sync_channel(AHEAD);
+            scope.spawn(move || {
+                // The first pod finds much that all others need.
+                let made = std::iter::once(make(pool, first)).chain(rest.map(|batch| make(&others, batch)));
+                made.map(|answers| sender.send(answers)).take_while(Result::is_ok).for_each(drop);
+            });
+            receiver.into_iter().try_for_each(|answers| take(&answers))
         })
     }
 

@@ -282,7 +282,7 @@ impl Harvest {
     }
 
     /// Gives back what only reading needs: all batches wait for the last one.
-    fn settle(&mut self) {
+    pub(super) fn settle(&mut self) {
         self.tables.settle();
         // Into a place of their own size: room that is left at the end of a large one is lost.
         self.entries = self.entries.drain(..).collect();

@@ -162,6 +162,7 @@ impl<'b> Stream<'b> {
             self.is_spoilt.fetch_or(read.is_err(), Ordering::Relaxed);
             read?;
         }
+        gathered.harvest.settle();
         Ok(gathered)
     }
 
