@@ -1,6 +1,6 @@
 //! The active filters of one cycle, in order. Upstream: `runtime/framework.go` RunFilterPlugins and the extensions.
 
-use super::framework::{Code, Fault, GapSet, Minds, NodeStatus, PodFilter, Rejection, Taken, Verdict};
+use super::framework::{Code, Fault, GapSet, Minds, NodeStatus, PodFilter, Rejection, Room, Taken, Verdict};
 use super::node_view::NodeView;
 use crate::kube::behavior::FilterRun;
 use crate::kube::plugin::Plugin;
@@ -151,6 +151,16 @@ impl<'s> CycleFilters<'s> {
     /// Whether [`Taken`] alone decides, of pods that take nothing more: then neither hooks nor gaps are asked for.
     pub(crate) fn mind_taken_alone(&self) -> bool {
         self.minds_taken_alone && self.hooks.is_empty() && self.hook_fault.is_none() && self.gaps_in_dry_run.is_empty()
+    }
+
+    /// How much may be taken of a node that fits with less, where that alone decides and can be told.
+    pub(crate) fn room(&self, view: &NodeView<'_>) -> Option<Room> {
+        let [only] = self.minding.as_slice() else { return None };
+        match &self.slots[*only] {
+            Slot::Own(filter) => filter.room(view),
+            Slot::Shared(filter) => filter.room(view),
+            Slot::Unprepared(_) => None,
+        }
     }
 
     /// [`CycleFilters::judge`] of a node of which so much is taken, where that alone decides.

@@ -99,6 +99,13 @@ pub trait PodFilter: Send + Sync {
         self.filter(view)
     }
 
+    /// Where [`Minds::Taken`], how much may be taken of a node that fits with less: while there is room, the verdict stays.
+    /// `None` tells nothing.
+    fn room(&self, view: &NodeView<'_>) -> Option<Room> {
+        let _ = view;
+        None
+    }
+
     /// Whether the hooks do anything; if not, the filter is never forked.
     fn has_hooks(&self) -> bool {
         false
@@ -145,6 +152,47 @@ pub struct Taken {
     pub memory: i64,
     /// How many pods there are.
     pub pods: usize,
+}
+
+/// What a node may have taken of it while the pod fits, of what [`Taken`] counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// CPU, in thousandths.
+    pub milli_cpu: Bound,
+    /// Bytes.
+    pub memory: Bound,
+    /// How many other pods there may be.
+    pub pods: i64,
+}
+
+/// What is asked of a resource, and how much of it there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// By the pod.
+    pub asked: i64,
+    /// On the node, in all.
+    pub allocatable: i64,
+}
+
+impl Bound {
+    /// Of what is not asked for.
+    pub const NONE: Bound = Bound { asked: i64::MIN, allocatable: 0 };
+
+    /// Whether more is asked for than is left. The sum of what is taken wraps as Go's does.
+    #[inline]
+    pub fn is_short(self, taken: i64) -> bool {
+        self.asked > self.allocatable.wrapping_sub(taken)
+    }
+}
+
+impl Room {
+    /// Whether so much may be taken.
+    #[inline]
+    pub fn holds(&self, taken: &Taken) -> bool {
+        !self.milli_cpu.is_short(taken.milli_cpu)
+            && !self.memory.is_short(taken.memory)
+            && i64::try_from(taken.pods).is_ok_and(|pods| pods <= self.pods)
+    }
 }
 
 /// A status code that says no.

@@ -5,7 +5,8 @@
 //! what they do to pods with sidecars; how requests are summed is in [`requests`].
 
 use crate::engine::framework::{
-    Code, FilterPlugin, Gap, GapEffect, GapSet, Gaps, Minds, PodCycle, PodFilter, PreFilter, Rejection, Taken, Verdict,
+    Bound, Code, FilterPlugin, Gap, GapEffect, GapSet, Gaps, Minds, PodCycle, PodFilter, PreFilter, Rejection, Room,
+    Taken, Verdict,
 };
 use crate::engine::node_view::NodeView;
 use crate::engine::requests;
@@ -144,7 +145,7 @@ struct Missing {
 
 impl Missing {
     fn compare(&mut self, bit: u32, amount: i64, allocatable: i64, requested: i64) {
-        if amount > allocatable.wrapping_sub(requested) {
+        if (Bound { asked: amount, allocatable }).is_short(requested) {
             self.mask |= 1 << bit.min(63);
             self.beyond_allocatable |= amount > allocatable;
         }
@@ -220,6 +221,18 @@ impl PodFilter for Fit<'_> {
         Verdict::Rejects(Rejection::Insufficient { mask: missing.mask }, self.code(&missing))
     }
 
+    fn room(&self, view: &NodeView<'_>) -> Option<Room> {
+        let has = &view.info.allocatable;
+        let bound = |compared: bool, asked: i64, allocatable: i64| {
+            if compared && !self.asks.nothing { Bound { asked, allocatable } } else { Bound::NONE }
+        };
+        Some(Room {
+            milli_cpu: bound(self.asks.milli_cpu, self.request.milli_cpu, has.milli_cpu),
+            memory: bound(self.asks.memory, self.request.memory, has.memory),
+            pods: has.pods.checked_sub(1)?,
+        })
+    }
+
     fn gaps_at(&self, view: &NodeView<'_>) -> GapSet {
         if self.device_classes.is_empty() {
             return GapSet::NONE;
@@ -237,6 +250,7 @@ impl PodFilter for Fit<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::id::NodeId;
     use crate::testkit::{check, scene};
 
     fn verdict(minor: u16, text: &str) -> Verdict {
@@ -292,6 +306,35 @@ mod tests {
             node a
             want w example.com/gpu=1";
         assert_eq!(verdict(34, text), insufficient(1 << FIRST_SCALAR, Code::Unresolvable));
+    }
+
+    #[test]
+    fn there_is_room_while_the_pod_fits_and_no_longer() {
+        for (minor, want) in
+            [(34, "want w cpu=1 mem=1Gi"), (20, "want w cpu=1"), (34, "want w mem=1Gi"), (34, "want w")]
+        {
+            let scene = scene(minor, &format!("node a cpu=4 mem=4Gi pods=5\n{want}"));
+            let cycle = scene.cycle();
+            let PreFilter::Run { filter, .. } = NodeResourcesFit.pre_filter(&cycle, &mut Gaps::default()) else {
+                panic!("it filters")
+            };
+            let view = NodeView::new(cycle.snapshot, NodeId::at(0));
+            let room = filter.room(&view).unwrap();
+            let amounts =
+                |unit: i64| [i64::MIN, -1, 0, 3 * unit - 1, 3 * unit, 3 * unit + 1, 4 * unit, 5 * unit, i64::MAX];
+            let (mut fits, mut rejects) = (0, 0);
+            for milli_cpu in amounts(1000) {
+                for memory in amounts(1 << 30) {
+                    for pods in [0, 3, 4, 5, usize::MAX] {
+                        let taken = Taken { milli_cpu, memory, pods };
+                        let holds = filter.filter_taken(&view, &taken) == Verdict::Fits;
+                        assert_eq!(room.holds(&taken), holds, "{minor} {want} {taken:?}");
+                        *(if holds { &mut fits } else { &mut rejects }) += 1;
+                    }
+                }
+            }
+            assert!(fits > 20 && rejects > 20, "{fits} {rejects}");
+        }
     }
 
     #[test]

@@ -160,11 +160,17 @@ impl<'r> DryRuns<'r> {
         if !emptied.fits() {
             return Err(DryRunFailure::Rejected(emptied));
         }
+        let room = self.filters.room(&view);
         let mut reprieved = Vec::with_capacity(reach.len());
         evicted.list.clear();
         for place in reach.turns() {
             let seat = reach.seat(place);
             let beside = seat.beside(&taken);
+            if room.is_some_and(|room| room.holds(&beside)) {
+                reprieved.push(seat.pod);
+                taken = beside;
+                continue;
+            }
             let status = self.filters.judge_taken_again(&view, &beside);
             if status.fits() {
                 reprieved.push(seat.pod);
