@@ -270,6 +270,46 @@ fn the_same_answer_with_one_thread_and_with_many() {
     assert_eq!(answer("1"), answer("7"));
 }
 
+/// A dump in which more pods wait than are answered at once, no two of them alike.
+fn many_pending(path: &std::path::Path) {
+    let pod = |name: String, priority: usize, cpu: usize, node: Option<String>| {
+        serde_json::json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "shop", "name": name},
+            "spec": {"priority": priority, "nodeName": node, "schedulerName": "default-scheduler",
+                     "containers": [{"name": "c", "resources": {"requests": {"cpu": format!("{cpu}m")}}}]},
+            "status": {"phase": if node.is_some() { "Running" } else { "Pending" }}})
+    };
+    let node = |at: usize| {
+        serde_json::json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": format!("n{at}")},
+            "status": {"allocatable": {"cpu": "4", "memory": "1Gi", "pods": "10"}}})
+    };
+    let mut items: Vec<Value> = (0..20).map(node).collect();
+    items.extend((0..80).map(|at| pod(format!("on-{at}"), at % 7, 900 + at, Some(format!("n{}", at % 20)))));
+    items.extend((0..50).map(|at| pod(format!("want-{at}"), 3 + at, 1000 + 10 * at, None)));
+    fs::write(path, serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).unwrap();
+}
+
+#[test]
+fn many_pods_are_answered_in_order_by_any_number_of_threads() {
+    let scratch = Scratch::new("cli-many");
+    let path = scratch.path("dump.json");
+    many_pending(&path);
+    let path = path.to_str().unwrap();
+    let answer = |jobs: &str| out(&run(&["explain", "-o", "json", "--jobs", jobs, path]));
+    let one = answer("1");
+    for jobs in ["2", "3", "7"] {
+        assert!(answer(jobs) == one, "{jobs} threads");
+    }
+    let report: Value = serde_json::from_str(&one).unwrap();
+    let pods = report["pods"].as_array().unwrap();
+    assert_eq!(pods.len(), 50);
+    let names: Vec<&str> = pods.iter().map(|it| it["pod"].as_str().unwrap()).collect();
+    assert!(names.is_sorted(), "{names:?}");
+    for pod in [&pods[0], &pods[30], &pods[49]] {
+        let alone = json(&["explain", "-o", "json", "--pod", pod["pod"].as_str().unwrap(), path]);
+        assert_eq!(&alone["pods"][0], pod);
+    }
+}
+
 #[test]
 fn a_node_s_story_tells_every_step() {
     let report = json(&["explain", "-o", "json", "--node", "worker-1", PDB_PROTECTS]);
@@ -363,17 +403,22 @@ fn colour_is_for_terminals_unless_it_is_asked_for() {
 #[cfg(unix)]
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let mut child = program()
-        .args(["explain", "-o", "json", "fixtures/new-default-class"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(code(&output), 0);
-    assert_eq!(err(&output), "");
+    let scratch = Scratch::new("cli-gone");
+    let path = scratch.path("dump.json");
+    many_pending(&path);
+    for (dump, jobs) in [("fixtures/new-default-class", "7"), (path.to_str().unwrap(), "2")] {
+        let mut child = program()
+            .args(["explain", "-o", "json", "--jobs", jobs, dump])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(code(&output), 0);
+        assert_eq!(err(&output), "");
+    }
 }
 
 #[cfg(unix)]

@@ -32,11 +32,11 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
-/// Pods that are answered together: enough for every processor, few enough to hold their reports in memory.
+/// Pods that are answered together: enough for every processor, few enough to hold what came of them in memory.
 pub(crate) const BATCH: usize = 32;
 
 /// How many batches are answered before they are printed.
-const AHEAD: usize = 2;
+const AHEAD: usize = 1;
 
 /// Runs `explain`.
 pub(crate) fn run(args: &Explain, io: &mut Io<'_>) -> Result<Exit, Failure> {
@@ -203,7 +203,7 @@ impl<'a> Run<'a> {
         std::thread::scope(|scope| {
             let (sender, receiver) = sync_channel(AHEAD);
             scope.spawn(move || {
-                // The first pod finds much that all others need.
+                // While nothing is there to be printed, no thread is left out.
                 let made = std::iter::once(make(pool, first)).chain(rest.map(|batch| make(&others, batch)));
                 made.map(|answers| sender.send(answers)).take_while(Result::is_ok).for_each(drop);
             });

@@ -86,7 +86,8 @@ pub(super) fn put_together<'b>(
             None => return Err(NotItems),
         }
     }
-    Ok(whole)
+    // Of a text without any object it is told what it looks like.
+    if whole.split.streamed == 0 { Err(NotItems) } else { Ok(whole) }
 }
 
 impl<'b> Whole<'b> {

@@ -156,7 +156,7 @@ impl Batch<'_> {
     }
 }
 
-/// An object, a new string and a byte of one stand at most in so much text, where there is much.
+/// An object, a new string and a byte of one stand at most in so much text as kubectl prints it, where there is much.
 const TEXT_OF_ENTRY: usize = 4 << 10;
 const TEXT_OF_SYMBOL: usize = 1 << 10;
 const TEXT_OF_LETTER: usize = 1 << 7;
@@ -273,8 +273,8 @@ impl Harvest {
         Ok(())
     }
 
-    /// Makes more room than so many bytes of text are likely to need: what is not used of it is never touched, while what
-    /// grows is left behind in places of every size.
+    /// Makes more room than so many bytes of text are likely to need, as kubectl prints it: what is not used of it is never
+    /// touched, while what grows is left behind in places of every size.
     fn make_room(&mut self, bytes: u64) {
         let bytes = usize::try_from(bytes).unwrap_or(0);
         self.entries.reserve(bytes / TEXT_OF_ENTRY);

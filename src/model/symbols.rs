@@ -45,7 +45,7 @@ impl Symbols {
     }
 
     /// Makes room for all texts that may come, at most so many of so many bytes: a buffer that grows is copied.
-    pub fn reserve_texts(&mut self, texts: usize, bytes: usize) {
+    pub(crate) fn reserve_texts(&mut self, texts: usize, bytes: usize) {
         self.ends.reserve_exact(texts);
         self.buffer.reserve_exact(bytes);
     }

@@ -54,7 +54,7 @@ impl Serialize for Bytes<'_> {
 
 /// Writes a value whose text was written before, in pieces that `pieces` hands over one after the other. Only for
 /// [`write()`].
-pub fn splice<S: Serializer>(
+pub(super) fn splice<S: Serializer>(
     serializer: S,
     pieces: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), S::Error>) -> Result<(), S::Error>,
 ) -> Result<S::Ok, S::Error> {
@@ -64,14 +64,14 @@ pub fn splice<S: Serializer>(
 }
 
 /// The text of a value on one line.
-pub fn one_line(value: &(impl Serialize + ?Sized)) -> Vec<u8> {
+pub(super) fn one_line(value: &(impl Serialize + ?Sized)) -> Vec<u8> {
     let mut text = Vec::new();
     add_line(&mut text, value);
     text
 }
 
 /// Adds the text of a value on one line.
-pub fn add_line(text: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+pub(super) fn add_line(text: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     let buffer = std::mem::take(text);
     let mut writer =
         Writer { out: &mut io::sink(), buffer, held: usize::MAX, depth: 0, on_one_line: true, verbatim: false };

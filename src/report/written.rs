@@ -97,7 +97,7 @@ impl Written {
                 return None;
             }
             let on_node = OnNode::of(&snapshot.cluster, &snapshot.info(node).pods)?;
-            self.kept.fetch_add(on_node.keys.all.len() + on_node.heads.all.len(), Ordering::Relaxed);
+            self.kept.fetch_add(on_node.keys.all.capacity() + on_node.heads.all.capacity(), Ordering::Relaxed);
             Some(on_node)
         };
         self.nodes[node.index()].get_or_init(make).as_ref()
@@ -208,7 +208,9 @@ mod tests {
         for minor in [18, 26, 37] {
             let scene = scene(minor, SCENE);
             let cluster = &scene.snapshot.cluster;
-            let written = Written::new(cluster);
+            // One with room for all texts, one without any, and one that has room for the first pod's.
+            let [written, full, filled] = [0, 1, 2].map(|_| Written::new(cluster));
+            full.kept.store(MOST_KEPT + 1, Ordering::Relaxed);
             let text = |report: PodReport<'_>| {
                 let mut text = Vec::new();
                 pretty::write(&BTreeMap::from([("pods", [report])]), &mut text).unwrap();
@@ -221,7 +223,10 @@ mod tests {
                 let outcome = cycle::schedule(&cycle);
                 let view = View { cycle, outcome: &outcome };
                 candidates += view.preemption().map_or(0, |it| it.candidates.len());
-                assert_eq!(text(view.report_with(&written)), text(view.report()));
+                for written in [&written, &full, &filled] {
+                    assert_eq!(text(view.report_with(written)), text(view.report()));
+                }
+                filled.kept.store(MOST_KEPT + 1, Ordering::Relaxed);
             }
             assert!(candidates > 9);
         }

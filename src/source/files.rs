@@ -295,8 +295,7 @@ impl FileTable {
             Item::Stdin(_) => 0,
         });
         meter.expect(sizes.sum());
-        let opened: Vec<(Intake, Option<Seen>)> =
-            items.into_par_iter().map(|item| open_item(item, terms, digests)).collect();
+        let opened = open_items(items, |item| open_item(item, terms, digests));
         let (opened, seen): (Vec<Intake>, Vec<Option<Seen>>) = opened.into_iter().unzip();
         let (table, problems) = collect(opened, Intake { problems, passed_over, ..Intake::default() });
         (table, problems, seen)
@@ -362,6 +361,34 @@ struct Terms<'m> {
     /// Lists and sequences of objects of at least so many bytes are not kept unfolded.
     whole: usize,
     meter: &'m Meter,
+}
+
+/// How many pipes are read at the same time.
+const PIPES: usize = 64;
+
+/// Opens all, in their order. Pipes have threads of their own: those of the pool help each other, and one that waits for
+/// what another folds might be handed a pipe whose writer waits for the first.
+fn open_items<Opened: Send>(items: Vec<Item>, open: impl Fn(Item) -> Opened + Sync) -> Vec<Opened> {
+    let is_pipe = |item: &Item| match item {
+        Item::File(found) => found.size == 0 && std::fs::metadata(&found.path).is_ok_and(|it| !it.is_file()),
+        Item::Stdin(_) => false,
+    };
+    let numbered = items.into_iter().enumerate();
+    let (pipes, others): (Vec<_>, Vec<_>) = numbered.partition(|(_, item)| is_pipe(item));
+    let mut pipes = pipes.into_iter().peekable();
+    let mut opened: Vec<(usize, Opened)> = Vec::new();
+    let open = &open;
+    while pipes.peek().is_some() {
+        std::thread::scope(|scope| {
+            let some = pipes.by_ref().take(PIPES);
+            let reading: Vec<_> = some.map(|(at, item)| scope.spawn(move || (at, open(item)))).collect();
+            let read = reading.into_iter().map(|it| it.join().unwrap_or_else(|it| std::panic::resume_unwind(it)));
+            opened.extend(read);
+        });
+    }
+    opened.par_extend(others.into_par_iter().map(|(at, item)| (at, open(item))));
+    opened.sort_unstable_by_key(|it| it.0);
+    opened.into_iter().map(|it| it.1).collect()
 }
 
 fn open_item(item: Item, terms: Terms<'_>, digests: Digests) -> (Intake, Option<Seen>) {

@@ -118,7 +118,10 @@ pub(super) fn read(reader: &mut dyn Read, whole: usize, meter: &Meter) -> io::Re
     let mut size = reader.read(&mut bytes, whole as u64)?;
     let is_packed = matches!(sniff::sniff(head(&bytes)), Content::Compressed(_) | Content::Zip);
     let store = if size < whole as u64 || is_packed {
-        size += reader.read(&mut bytes, u64::MAX)?;
+        // A terminal that was asked for more after its end would wait for it.
+        if size == whole as u64 {
+            size += reader.read(&mut bytes, u64::MAX)?;
+        }
         // There may be a million of these.
         bytes.shrink_to_fit();
         Store::Bytes(Bytes::Owned(bytes))

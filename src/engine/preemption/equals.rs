@@ -67,8 +67,8 @@ fn is_alike(runs: &DryRuns<'_>, one: PodId, other: PodId) -> bool {
     let (first, second) = (cluster.pod(one), cluster.pod(other));
     let disrupted = |pod: PodId| {
         let name = cluster.pod(pod).name;
-        let budgets = lineup::budgets(runs.cycle.snapshot).of(cluster, pod).iter();
-        let listed = budgets.filter(|pdb| cluster.pdb(**pdb).disrupted_pods.binary_search(&name).is_ok());
+        let budgets = lineup::budgets(runs.cycle.snapshot).of(cluster, pod);
+        let listed = budgets.iter().filter(|pdb| cluster.pdb(**pdb).disrupted_pods.binary_search(&name).is_ok());
         listed.copied().collect::<Vec<PdbId>>()
     };
     first.namespace == second.namespace

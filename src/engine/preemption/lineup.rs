@@ -5,12 +5,11 @@ use super::super::node_view::Seat;
 use super::super::outcome::PdbCharge;
 use super::super::snapshot::Snapshot;
 use super::importance::{self, Importance};
-use super::members::{Members, NODES_PER_TASK};
+use super::members::Members;
 use super::pdb::{Budgets, Charged, Charges, Charging, Rank};
 use crate::model::id::{NodeId, PdbId};
 use crate::model::resources::Resources;
 use crate::model::time::Time;
-use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -51,33 +50,21 @@ struct Part {
 }
 
 impl Lineup {
-    /// The pods below a priority.
+    /// The pods below a priority. All by one thread, as [`Members::of`].
     fn below(snapshot: &Snapshot, members: &Members, priority: i32) -> Self {
-        let nodes = &snapshot.order;
-        let tasks = nodes.par_chunks(NODES_PER_TASK);
-        let parts: Vec<Lineup> = tasks.map(|nodes| Lineup::part(snapshot, members, nodes, priority)).collect();
         let mut all = Lineup { of_node: vec![0; snapshot.nodes.len()], ..Lineup::default() };
-        all.victims.reserve_exact(parts.iter().map(|it| it.victims.len()).sum());
-        parts.into_iter().for_each(|part| all.append(part));
-        for (place, node) in (0..).zip(nodes) {
-            all.of_node[node.index()] = place;
-        }
-        all
-    }
-
-    fn part(snapshot: &Snapshot, members: &Members, nodes: &[NodeId], priority: i32) -> Self {
-        let mut part = Lineup::default();
         let mut victims: Vec<Importance> = Vec::new();
-        for node in nodes {
+        for (part, node) in (0..).zip(&snapshot.order) {
             // The release sorts them as they stand on the node, and alone: equal ones may come out in another order.
-            let all = members.places(*node).map(|place| members.at(place).importance);
+            let own = members.places(*node).map(|place| members.at(place).importance);
             victims.clear();
-            victims.extend(all.filter(|it| it.priority < priority));
+            victims.extend(own.filter(|it| it.priority < priority));
             victims.sort_unstable_by_key(|it| it.position);
             importance::sort(&mut victims, &snapshot.behavior.preemption, now(snapshot));
-            part.push(snapshot, members, *node, &victims, &[]);
+            all.push(snapshot, members, *node, &victims, &[]);
+            all.of_node[node.index()] = part;
         }
-        part
+        all
     }
 
     /// Adds a node with its victims, which are sorted already.
@@ -91,7 +78,9 @@ impl Lineup {
         for victim in victims {
             let place = at_position[victim.position as usize];
             matching.clear();
-            matching.extend(members.budgets(place));
+            if members.may_have_budgets(place) {
+                matching.extend_from_slice(&budgets(snapshot).of(&snapshot.cluster, victim.pod));
+            }
             charging.add(&snapshot.cluster, &snapshot.behavior.preemption, victim.pod, &mut matching, rank);
             let seat = &members.at(place).seat;
             seat.add_to(snapshot, &mut part.ask);
@@ -113,21 +102,6 @@ impl Lineup {
         (part.charges, part.violating) = (begin.2.0..charges, begin.2.1..violators);
         part.has_equals = victims.windows(2).any(|pair| pair[0].equals(&pair[1]));
         self.parts.push(part);
-    }
-
-    fn append(&mut self, more: Lineup) {
-        let (victims, turns, (charges, violating)) = (self.victims.len(), self.turns.len(), self.charged.ends());
-        let moved = |range: &Range<usize>, by: usize| range.start + by..range.end + by;
-        self.parts.extend(more.parts.into_iter().map(|part| Part {
-            victims: moved(&part.victims, victims),
-            turns: moved(&part.turns, turns),
-            charges: moved(&part.charges, charges),
-            violating: moved(&part.violating, violating),
-            ..part
-        }));
-        self.victims.extend(more.victims);
-        self.turns.extend(more.turns);
-        self.charged.append(more.charged);
     }
 
     /// What it has of a node.
@@ -273,30 +247,25 @@ pub(crate) fn budgets(snapshot: &Snapshot) -> &Budgets {
 
 /// The pods on the nodes of a snapshot.
 pub(crate) fn members(snapshot: &Snapshot) -> &Members {
-    let known = &snapshot.lineups.members;
-    // Several threads may do the same at first, and none of them waits: a thread that waits here for its share of the work
-    // might be handed a pod that waits for this thread.
-    known.get().unwrap_or_else(|| {
-        let members = Members::of(snapshot);
-        known.get_or_init(|| members)
-    })
+    snapshot.lineups.members.get_or_init(|| Members::of(snapshot))
 }
 
 /// The pods below a priority, with the budgets in canonical order.
 pub(crate) fn below(snapshot: &Snapshot, priority: i32) -> Arc<Lineup> {
     let (lineups, members) = (&snapshot.lineups, members(snapshot));
     let upto = lineups.upto.get_or_init(|| members.priorities().into_iter().map(|it| (it, OnceLock::new())).collect());
-    let highest = upto.partition_point(|it| it.0 < priority).checked_sub(1);
-    let known = highest.map(|at| &upto[at].1);
-    if let Some(lineup) = known.and_then(OnceLock::get) {
-        return Arc::clone(lineup);
+    let make = || Arc::new(Lineup::below(snapshot, members, priority));
+    let Some(highest) = upto.partition_point(|it| it.0 < priority).checked_sub(1) else { return make() };
+    let known = &upto[highest].1;
+    if known.get().is_none() && lineups.kept.load(Ordering::Relaxed) > MOST_KEPT {
+        return make();
     }
-    let lineup = Arc::new(Lineup::below(snapshot, members, priority));
-    let Some(known) = known else { return lineup };
-    if lineups.kept.fetch_add(lineup.victims.len(), Ordering::Relaxed) > MOST_KEPT {
-        return lineup;
-    }
-    Arc::clone(known.get_or_init(|| lineup))
+    let lineup = known.get_or_init(|| {
+        let lineup = make();
+        lineups.kept.fetch_add(lineup.victims.len(), Ordering::Relaxed);
+        lineup
+    });
+    Arc::clone(lineup)
 }
 
 /// The pods of a node that have a lower priority, in its order. Nothing else protects a pod.

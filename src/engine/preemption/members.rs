@@ -5,10 +5,7 @@ use super::super::node_view::Seat;
 use super::super::snapshot::Snapshot;
 use super::importance::{self, Importance};
 use super::lineup;
-use crate::kube::behavior::PreemptionBehavior;
-use crate::model::id::{NodeId, PdbId};
-use crate::model::time::Time;
-use rayon::prelude::*;
+use crate::model::id::NodeId;
 
 /// A pod on a node.
 #[derive(Clone, Copy, Debug)]
@@ -28,34 +25,32 @@ pub(crate) struct Members {
     all: Vec<Member>,
     /// Where the pods of each node begin and end, by [`NodeId`].
     ranges: Vec<(u32, u32)>,
-    /// The budgets that match each, in canonical order; by place, and few pods have any.
-    budgets: Vec<(u32, PdbId)>,
+    /// The places of pods that some budget may match, ascending: few pods have any.
+    with_budgets: Vec<u32>,
 }
 
-/// How many nodes are worth a thread's while.
-pub(super) const NODES_PER_TASK: usize = 256;
-
 impl Members {
+    /// Those of a snapshot. All by one thread: whoever else needs them waits, and may not be handed other work meanwhile.
     pub(crate) fn of(snapshot: &Snapshot) -> Self {
         let (mut all, ranges) = seated(snapshot);
         let (behavior, now) = (&snapshot.behavior.preemption, lineup::now(snapshot));
-        let mut nodes: Vec<&mut [Member]> = Vec::with_capacity(snapshot.order.len());
-        let mut rest = all.as_mut_slice();
+        let (mut rest, mut order, mut seats) = (all.as_mut_slice(), Vec::new(), Vec::new());
         for node in &snapshot.order {
             let (own, others) = rest.split_at_mut(snapshot.info(*node).pods.len());
-            nodes.push(own);
             rest = others;
+            order.clear();
+            order.extend(own.iter().map(|it| it.importance));
+            importance::sort(&mut order, behavior, now);
+            seats.clear();
+            seats.extend(own.iter().map(|it| it.seat));
+            for (member, importance) in own.iter_mut().zip(&order) {
+                *member = Member { importance: *importance, seat: seats[importance.position as usize] };
+            }
         }
-        nodes.par_chunks_mut(NODES_PER_TASK).for_each(|nodes| {
-            let mut order = Vec::new();
-            nodes.iter_mut().for_each(|pods| sort(pods, behavior, now, &mut order));
-        });
-        let budgets = lineup::budgets(snapshot);
-        let of_pod = |(place, member): (u32, &Member)| {
-            budgets.of(&snapshot.cluster, member.importance.pod).iter().map(move |pdb| (place, *pdb))
-        };
-        let budgets = (0..).zip(&all).flat_map(of_pod).collect();
-        Members { all, ranges, budgets }
+        let (budgets, cluster) = (lineup::budgets(snapshot), &snapshot.cluster);
+        let may_match = |it: &(u32, &Member)| budgets.may_match(cluster.pod(it.1.importance.pod));
+        let with_budgets = (0..).zip(&all).filter(may_match).map(|it| it.0).collect();
+        Members { all, ranges, with_budgets }
     }
 
     /// The pod of a place.
@@ -79,10 +74,9 @@ impl Members {
         begin..end
     }
 
-    /// The budgets that match the pod of a place, in canonical order.
-    pub(crate) fn budgets(&self, place: u32) -> impl Iterator<Item = PdbId> + '_ {
-        let begin = self.budgets.partition_point(|it| it.0 < place);
-        self.budgets[begin..].iter().take_while(move |it| it.0 == place).map(|it| it.1)
+    /// Whether some budget may match the pod of a place.
+    pub(crate) fn may_have_budgets(&self, place: u32) -> bool {
+        self.with_budgets.binary_search(&place).is_ok()
     }
 }
 
@@ -109,15 +103,4 @@ fn seated(snapshot: &Snapshot) -> (Vec<Member>, Vec<(u32, u32)>) {
         all[place as usize] = Member { importance, seat: Seat::of(snapshot, pod, position) };
     }
     (all, ranges)
-}
-
-/// Sorts the pods of a node, the most important first; `order` is room for it.
-fn sort(pods: &mut [Member], behavior: &PreemptionBehavior, now: Time, order: &mut Vec<Importance>) {
-    order.clear();
-    order.extend(pods.iter().map(|it| it.importance));
-    importance::sort(order, behavior, now);
-    let seats: Vec<Seat> = pods.iter().map(|it| it.seat).collect();
-    for (member, importance) in pods.iter_mut().zip(order) {
-        *member = Member { importance: *importance, seat: seats[importance.position as usize] };
-    }
 }

@@ -5,9 +5,10 @@ use super::importance::Importance;
 use crate::kube::behavior::{DisruptedPods, PdbEmptySelector, PdbWalk, PreemptionBehavior};
 use crate::model::cluster::Cluster;
 use crate::model::id::{LabelSetId, NamespaceId, PdbId, PodId, Symbol};
-use crate::model::labels::LabelPairs;
+use crate::model::pod::Pod;
 use crate::model::selector::{LabelSelector, Operator};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The budgets of a cluster. A selector is held against each label set of its namespace once, however many pods have it.
@@ -15,14 +16,18 @@ use std::ops::Range;
 pub(crate) struct Budgets {
     /// Per namespace, whether it has any budget.
     any: Vec<bool>,
-    /// Where in `list` the budgets stand that match the pods of a namespace and a label set, for each that pods have.
-    matching: FxHashMap<(NamespaceId, LabelSetId), (u32, u32)>,
+    listed: Listed,
+    /// Where in `list` the budgets stand that match the pods of a namespace and a label set, of those that pods have.
+    matching: FxHashMap<(NamespaceId, LabelSetId), Range<usize>>,
     /// In canonical order for each.
     list: Vec<PdbId>,
 }
 
+/// How many matches are kept; further ones are found anew each time.
+const MOST_MATCHES: usize = 4_000_000;
+
 /// Budgets by a label that each asks for. One without a selector matches no pod.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Listed {
     /// Budgets that ask for a value of a key.
     by_label: FxHashMap<(NamespaceId, Symbol, Symbol), Vec<PdbId>>,
@@ -36,30 +41,42 @@ pub(crate) type Rank = [u32];
 impl Budgets {
     /// The budgets of a cluster.
     pub(crate) fn new(cluster: &Cluster, behavior: &PreemptionBehavior) -> Self {
+        Budgets::keeping(MOST_MATCHES, cluster, behavior)
+    }
+
+    fn keeping(most: usize, cluster: &Cluster, behavior: &PreemptionBehavior) -> Self {
         let mut any = vec![false; cluster.namespaces.len()];
         let listed = Listed::of(cluster, behavior, &mut any);
-        let mut budgets = Budgets { any, matching: FxHashMap::default(), list: Vec::new() };
-        let mut found = Vec::new();
-        for pod in cluster.pods.iter().filter(|it| budgets.any[it.namespace.index()]) {
-            budgets.matching.entry((pod.namespace, pod.labels)).or_insert_with(|| {
-                listed.find(cluster, pod.namespace, cluster.label_sets.pairs(pod.labels), &mut found);
-                let begin = place(&budgets.list);
-                budgets.list.extend_from_slice(&found);
-                (begin, place(&budgets.list))
+        let (mut matching, mut list) = (FxHashMap::default(), Vec::new());
+        for pod in cluster.pods.iter().filter(|it| any[it.namespace.index()]) {
+            if list.len() >= most {
+                break;
+            }
+            matching.entry((pod.namespace, pod.labels)).or_insert_with(|| {
+                let begin = list.len();
+                list.append(&mut listed.find(cluster, pod));
+                begin..list.len()
             });
         }
-        budgets
+        Budgets { any, listed, matching, list }
+    }
+
+    /// Whether some budget may match a pod.
+    pub(crate) fn may_match(&self, pod: &Pod) -> bool {
+        let known = self.matching.get(&(pod.namespace, pod.labels));
+        self.any[pod.namespace.index()] && known.is_none_or(|range| !range.is_empty())
     }
 
     /// The budgets that match a pod, in the canonical order.
-    pub(crate) fn of(&self, cluster: &Cluster, pod: PodId) -> &[PdbId] {
+    pub(crate) fn of(&self, cluster: &Cluster, pod: PodId) -> Cow<'_, [PdbId]> {
         let pod = cluster.pod(pod);
         if !self.any[pod.namespace.index()] {
-            return &[];
+            return Cow::Borrowed(&[]);
         }
-        self.matching
-            .get(&(pod.namespace, pod.labels))
-            .map_or(&[], |&(begin, end)| &self.list[begin as usize..end as usize])
+        match self.matching.get(&(pod.namespace, pod.labels)) {
+            Some(range) => Cow::Borrowed(&self.list[range.clone()]),
+            None => Cow::Owned(self.listed.find(cluster, pod)),
+        }
     }
 
     /// Charges the potential victims of one node, most important first: for each whether it violates a budget. All are
@@ -73,15 +90,11 @@ impl Budgets {
     ) -> Charged {
         let mut charging = Charging::default();
         for victim in victims {
-            let mut matching = self.of(cluster, victim.pod).to_vec();
+            let mut matching = self.of(cluster, victim.pod).into_owned();
             charging.add(cluster, behavior, victim.pod, &mut matching, rank);
         }
         charging.done()
     }
-}
-
-fn place(list: &[PdbId]) -> u32 {
-    u32::try_from(list.len()).expect("fewer matches than ids")
 }
 
 impl Listed {
@@ -106,19 +119,17 @@ impl Listed {
         listed
     }
 
-    /// The budgets of a namespace that match labels, in the canonical order. A pod without labels is matched by none.
-    fn find(&self, cluster: &Cluster, namespace: NamespaceId, labels: &LabelPairs, found: &mut Vec<PdbId>) {
-        found.clear();
+    /// The budgets that match a pod, in the canonical order. One without labels is matched by none.
+    fn find(&self, cluster: &Cluster, pod: &Pod) -> Vec<PdbId> {
+        let (namespace, labels) = (pod.namespace, cluster.label_sets.pairs(pod.labels));
         if labels.is_empty() {
-            return;
+            return Vec::new();
         }
         let listed = labels.iter().filter_map(|&(key, value)| self.by_label.get(&(namespace, key, value)));
-        for pdb in listed.chain(self.by_namespace.get(&namespace)).flatten() {
-            if cluster.pdb(*pdb).selector.matches(labels) {
-                found.push(*pdb);
-            }
-        }
+        let listed = listed.chain(self.by_namespace.get(&namespace)).flatten().copied();
+        let mut found: Vec<PdbId> = listed.filter(|pdb| cluster.pdb(*pdb).selector.matches(labels)).collect();
         found.sort_unstable();
+        found
     }
 }
 
@@ -277,5 +288,41 @@ impl<'c> Charges<'c> {
     /// The charges of each victim that has any.
     pub(crate) fn by_victim(&self) -> impl Iterator<Item = &'c [(u32, PdbCharge)]> + use<'c> {
         self.list.chunk_by(|one, other| one.0 == other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testkit::scene;
+
+    #[test]
+    fn budgets_are_found_whether_or_not_their_matches_are_kept() {
+        let scene = scene(
+            37,
+            "
+            node a cpu=9
+            pod shop/x on=a label:app=web label:tier=y
+            pod shop/y on=a label:app=web
+            pod shop/z on=a
+            pod db/x on=a label:app=web
+            pod other/x on=a label:app=web
+            want w prio=9 cpu=1
+            pdb shop/web label:app=web allowed=1
+            pdb shop/y label:tier=y allowed=1
+            pdb db/none label:app=api allowed=1",
+        );
+        let (cluster, behavior) = (&scene.snapshot.cluster, &scene.snapshot.behavior.preemption);
+        let [all, one, none] = [9, 1, 0].map(|most| Budgets::keeping(most, cluster, behavior));
+        let mut matches = Vec::new();
+        for pod in cluster.pod_range() {
+            let found = all.of(cluster, pod);
+            assert_eq!((&found, &found), (&one.of(cluster, pod), &none.of(cluster, pod)));
+            assert_eq!(all.may_match(cluster.pod(pod)), !found.is_empty());
+            assert!(none.may_match(cluster.pod(pod)) || found.is_empty());
+            matches.extend((!found.is_empty()).then(|| (cluster.pod_key(pod), found.len())));
+        }
+        matches.sort();
+        assert_eq!(matches, [("shop/x".to_owned(), 2), ("shop/y".to_owned(), 1)]);
     }
 }

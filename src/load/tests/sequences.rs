@@ -66,6 +66,8 @@ fn what_needs_its_whole_text_is_unfolded() {
         ("documents of YAML", nodes(40).iter().map(|it| format!("{it}\n---\n")).collect()),
         ("a comma in between", format!("{many},\n{}", pod("b", &json!({})))),
         ("broken in between", format!("{many}{{]}}\n{}", pod("b", &json!({})))),
+        ("broken within a map", format!("{many}{{\"x\":{{\"kind\":\"Pod\" \"y\"}}}}\n{}", pod("b", &json!({})))),
+        ("no object at all", format!("{}[1,2", lines(&vec![list(Vec::new()); 60]))),
     ] {
         let whole = many.len() / 2;
         assert_eq!(same(&plain(&one(text.clone())), &packed(&one(text), gzip, whole), in_blocks(700)), 0, "{what}");
@@ -141,7 +143,9 @@ fn part(chance: &mut Chance, kinds: usize) -> String {
         25 => r#"{"Items":[],"SelfLink":"","ResourceVersion":""}"#.to_owned(),
         26 => json!({"kind": "Pod", "metadata": {"name": 7}}).to_string(),
         27 => "Warning: old".to_owned(),
-        28 => r#"{"kind":"Pod" "x"}"#.to_owned(),
+        28 => [r#"{"kind":"Pod" "x"}"#, r#"{"x":{"kind":"Pod" "y"}}"#, r#"{"x":{"kind":"Pod"},"y":[{"kind" 7}]}"#]
+            [chance.below(3)]
+        .to_owned(),
         29 => r#"{"a":tru}"#.to_owned(),
         30 => "{]".to_owned(),
         31 => kubectl(&list(few(6))).replacen("},\n", "}\n", 1),

@@ -53,7 +53,8 @@ pub(super) fn split_piece<'b>(file: FileId, bytes: &'b [u8], room: &Room) -> Opt
         let end: Result<usize, Stop> = if begins { scanner.value(at, None, 0) } else { return None };
         at = scanner.skip_space(end.ok()?);
     }
-    Some(scanner.out)
+    // A break in a map of lists or objects stops nothing here, and ends what a whole text is read for.
+    scanner.out.breaks.is_empty().then_some(scanner.out)
 }
 
 /// Appends what was found in a piece that begins at `base`.
