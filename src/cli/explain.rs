@@ -194,8 +194,9 @@ impl<'a> Run<'a> {
         let make = |pool: &Pool, batch: &'t [Target]| pool.install_or_here(|| desk.answers(batch));
         let (first, rest) = targets.split_at(targets.len().min(self.batch()));
         let threads = pool.install_or_here(rayon::current_num_threads);
-        let others = rayon::ThreadPoolBuilder::new().num_threads(threads.saturating_sub(1).max(1)).build();
-        let Some(others) = others.ok().filter(|_| threads > 1 && !rest.is_empty()) else {
+        let pays = threads > 1 && !rest.is_empty();
+        let others = pays.then(|| rayon::ThreadPoolBuilder::new().num_threads(threads - 1).build());
+        let Some(Ok(others)) = others else {
             return targets.chunks(self.batch()).try_for_each(|batch| take(&make(pool, batch)));
         };
         let others = Pool(Some(others));

@@ -99,7 +99,7 @@ impl<'b> Whole<'b> {
         (file, bare): (FileId, &Bare),
     ) -> Result<(), NotItems> {
         let objects = items.iter().map(|it| it.objects).sum();
-        let (mut split, taken) = frame.split(file, objects)?;
+        let (split, taken) = frame.split(file, objects)?;
         bare.add(split.documents.iter().map(|it| (frame.text_before(it.offset), it)))?;
         self.around += taken;
         let before = self.split.lists.len();
@@ -124,12 +124,7 @@ impl<'b> Whole<'b> {
             harvest.renumber_lists(before);
             self.harvests.push(harvest);
         }
-        let number = u32::try_from(before).unwrap_or(u32::MAX);
-        split.documents.iter_mut().for_each(|it| it.list = it.list.map(|list| list.saturating_add(number)));
-        self.split.documents.append(&mut split.documents);
-        self.split.lists.append(&mut split.lists);
-        self.split.breaks.append(&mut split.breaks);
-        self.split.foreign.append(&mut split.foreign);
+        self.split.append(split, 0);
         Ok(())
     }
 }

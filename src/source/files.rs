@@ -441,10 +441,6 @@ fn of_stdin(bytes: Store) -> Raw<Store> {
     Raw { path: STDIN.to_owned(), size: bytes.size(), bytes, modified: None, named: true }
 }
 
-fn head(bytes: &[u8]) -> &[u8] {
-    &bytes[..bytes.len().min(sniff::HEAD)]
-}
-
 /// Takes a file apart if it is an archive, and makes JSON of every text.
 fn unfold(raw: Raw<Store>, terms: Terms<'_>) -> Intake {
     let share = terms.meter.share(raw.size);
@@ -501,15 +497,15 @@ fn unpack(raw: Raw<Store>, terms: Terms<'_>, share: Share<'_>) -> Intake {
 /// Makes JSON of a text.
 fn convert(mut raw: Raw, share: &Share<'_>) -> Intake {
     let mut form = Form::AsIs;
-    let mut content = sniff::sniff(head(&raw.bytes));
+    let mut content = sniff::sniff(sniff::head(&raw.bytes));
     if let Content::Utf16(encoding) = content {
         raw.bytes = Bytes::Owned(encoding::decode(&raw.bytes, encoding).into_bytes());
-        content = sniff::sniff(head(&raw.bytes));
+        content = sniff::sniff(sniff::head(&raw.bytes));
         form = Form::Utf16;
     } else if raw.bytes.len() as u64 <= READ_UP_TO && content.may_be_utf8() && encoding::is_mixed(&raw.bytes) {
         // What a script put together; a file of hundreds of megabytes is not looked through once more for that.
         raw.bytes = Bytes::Owned(encoding::decode(&raw.bytes, Encoding::Utf8).into_bytes());
-        content = sniff::sniff(head(&raw.bytes));
+        content = sniff::sniff(sniff::head(&raw.bytes));
         form = Form::Utf16;
     }
     let mut from = 0;
@@ -537,7 +533,7 @@ fn convert(mut raw: Raw, share: &Share<'_>) -> Intake {
             // A log that lies among the files is not worth a word.
             let extension = Path::new(&raw.path).extension();
             let expected = raw.named || extension.is_some_and(|it| it == "json" || it == "yaml" || it == "yml");
-            let problems = match noise::refusal(head(&raw.bytes)) {
+            let problems = match noise::refusal(sniff::head(&raw.bytes)) {
                 Some(refusal) if expected => vec![refusal_problem(&raw.path, &refusal)],
                 _ if raw.named => vec![no_objects(&raw.path)],
                 _ => Vec::new(),

@@ -44,18 +44,13 @@ impl Given {
 
     /// Walks the paths; `-` is the given standard input.
     pub fn of(paths: &[PathBuf], stdin: &mut dyn Read, meter: &Meter) -> Self {
-        Given::of_folded(paths, stdin, WHOLE, meter)
-    }
-
-    /// The same, and of standard input a text longer than `whole` is kept compressed.
-    pub fn of_folded(paths: &[PathBuf], stdin: &mut dyn Read, whole: usize, meter: &Meter) -> Self {
         meter.begin(Step::Opening, 0);
         let mut walk = Walk::default();
         let mut items = Vec::new();
         for path in paths {
             if path.as_os_str() == "-" {
                 items.extend(std::mem::take(&mut walk.found).into_iter().map(Item::File));
-                items.push(Item::Stdin(pipe::read(stdin, whole, meter)));
+                items.push(Item::Stdin(pipe::read(stdin, WHOLE, meter)));
             } else {
                 walk.add(path);
             }
@@ -193,8 +188,7 @@ pub fn see(path: &Path) -> io::Result<(Seen, bool)> {
     let stamp = Stamp::of(&file.metadata()?);
     let bytes =
         if stamp.is_some_and(|it| it.size > 0) { Bytes::Mapped(map::map(&file)?) } else { Bytes::Owned(Vec::new()) };
-    let head = &bytes[..bytes.len().min(sniff::HEAD)];
-    let packed = matches!(sniff::sniff(head), Content::Compressed(_) | Content::Tar | Content::Zip);
+    let packed = matches!(sniff::sniff(sniff::head(&bytes)), Content::Compressed(_) | Content::Tar | Content::Zip);
     let settled = stamp.is_some_and(|it| it.is_settled(taken));
     Ok((Seen { stamp, settled, digest: content_digest(&bytes) }, packed))
 }

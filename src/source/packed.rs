@@ -6,7 +6,7 @@ use super::archive::{self, Limits, Text};
 use super::cutter;
 use super::files::{self, AROUND, Bytes, FAR, Opened, Surroundings};
 use super::meter::Meter;
-use super::pipe::Store;
+use super::pipe::{Store, each_piece};
 use super::split::NotItems;
 use super::stream::{Block, Frame, KeptList};
 use crate::problem::Problem;
@@ -186,14 +186,6 @@ fn visit(
     let is_known = first.text.length.is_some();
     let flaws = flaws.into_iter().filter(|_| !is_known);
     flaws.map(|flaw| files::flaw_problem(flaw, *limits)).collect()
-}
-
-/// Reads a text piece by piece, to its end or to where it breaks off.
-fn each_piece(reader: &mut dyn Read, take: &mut dyn FnMut(&[u8])) {
-    let mut piece = vec![0; 1 << 20];
-    while let Ok(count @ 1..) = reader.read(&mut piece) {
-        take(&piece[..count]);
-    }
 }
 
 /// Reads a text and looks for places in it.

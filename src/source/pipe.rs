@@ -56,25 +56,17 @@ impl Store {
 
     /// The first of them.
     pub(super) fn head(&self) -> &[u8] {
-        let all: &[u8] = match self {
-            Store::Bytes(bytes) => bytes,
+        match self {
+            Store::Bytes(bytes) => sniff::head(bytes),
             Store::Folded(folded) => &folded.head,
-        };
-        &all[..all.len().min(sniff::HEAD)]
+        }
     }
 
     /// Shows all of them, piece by piece.
     pub(super) fn show(&self, take: &mut dyn FnMut(&[u8])) {
         match self {
             Store::Bytes(bytes) => take(bytes),
-            Store::Folded(folded) => {
-                let mut reader = folded.reader();
-                let mut piece = Vec::with_capacity(PIECE);
-                while matches!((&mut reader).take(PIECE as u64).read_to_end(&mut piece), Ok(1..)) {
-                    take(&piece);
-                    piece.clear();
-                }
-            }
+            Store::Folded(folded) => each_piece(&mut folded.reader(), take),
         }
     }
 
@@ -93,6 +85,21 @@ impl Store {
     /// Their digest.
     pub(super) fn content_digest(&self) -> ContentDigest {
         digest_of(|take| self.show(take))
+    }
+}
+
+/// Reads a text piece by piece, to its end or to where it breaks off.
+pub(super) fn each_piece(reader: &mut dyn Read, take: &mut dyn FnMut(&[u8])) {
+    let mut piece = Vec::with_capacity(PIECE);
+    loop {
+        piece.clear();
+        let read = (&mut *reader).take(PIECE as u64).read_to_end(&mut piece);
+        if !piece.is_empty() {
+            take(&piece);
+        }
+        if !matches!(read, Ok(1..)) {
+            return;
+        }
     }
 }
 
@@ -116,7 +123,7 @@ pub(super) fn read(reader: &mut dyn Read, whole: usize, meter: &Meter) -> io::Re
     let mut reader = Pieces { reader, left: MAX_STREAM + 1, meter };
     let mut bytes: Vec<u8> = Vec::new();
     let mut size = reader.read(&mut bytes, whole as u64)?;
-    let is_packed = matches!(sniff::sniff(head(&bytes)), Content::Compressed(_) | Content::Zip);
+    let is_packed = matches!(sniff::sniff(sniff::head(&bytes)), Content::Compressed(_) | Content::Zip);
     let store = if size < whole as u64 || is_packed {
         // A terminal that was asked for more after its end would wait for it.
         if size == whole as u64 {
@@ -139,10 +146,6 @@ pub(super) fn read(reader: &mut dyn Read, whole: usize, meter: &Meter) -> io::Re
     // Nobody knew before how much it is: what was read, and what it is taken for next.
     meter.expect(2 * size);
     Ok(store)
-}
-
-fn head(bytes: &[u8]) -> &[u8] {
-    &bytes[..bytes.len().min(sniff::HEAD)]
 }
 
 /// Folds a text, of which some bytes were read: by all processors, and while more of it comes.
@@ -257,7 +260,7 @@ mod tests {
         for end in [0, 1, 999, 1000, 1001, 70_000, PIECE, PIECE + 1000, 5 << 20, BATCH + 1000, 9 << 20, text.len()] {
             let store = read_all(&text[..end], 1000);
             assert_eq!(matches!(store, Store::Folded(_)), end >= 1000, "{end}");
-            assert_eq!((store.size(), store.head()), (end as u64, head(&text[..end])));
+            assert_eq!((store.size(), store.head()), (end as u64, sniff::head(&text[..end])));
             let plain = Store::Bytes(Bytes::Owned(text[..end].to_vec()));
             assert_eq!(store.content_digest(), plain.content_digest());
             if let Store::Folded(folded) = &store {

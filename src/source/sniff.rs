@@ -6,6 +6,11 @@ use super::noise;
 /// How many bytes [`sniff`] wants to see. More do not hurt.
 pub(crate) const HEAD: usize = 4096;
 
+/// The first bytes, as many as [`sniff`] wants to see.
+pub(crate) fn head(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(HEAD)]
+}
+
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {

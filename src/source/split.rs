@@ -194,6 +194,24 @@ pub struct Split<'b> {
     pub streamed: u64,
 }
 
+impl<'b> Split<'b> {
+    /// Appends what was found in a piece of the text that begins at `base`.
+    pub(crate) fn append(&mut self, mut piece: Split<'b>, base: u64) {
+        let lists = u32::try_from(self.lists.len()).unwrap_or(u32::MAX);
+        for document in &mut piece.documents {
+            document.offset += base;
+            document.list = document.list.map(|list| list.saturating_add(lists));
+        }
+        piece.lists.iter_mut().for_each(|it| it.offset += base);
+        piece.breaks.iter_mut().for_each(|it| it.offset += base);
+        piece.foreign.iter_mut().for_each(|it| it.offset += base);
+        self.documents.append(&mut piece.documents);
+        self.lists.append(&mut piece.lists);
+        self.breaks.append(&mut piece.breaks);
+        self.foreign.append(&mut piece.foreign);
+    }
+}
+
 /// Objects or lists in a spelling that is not Kubernetes' JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {

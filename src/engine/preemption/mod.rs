@@ -17,16 +17,17 @@ mod walk;
 
 use super::chain::CycleFilters;
 use super::framework::{Fault, Gap, GapEffect, GapSet, PodCycle, Verdict};
-use super::outcome::{Cause, DryRunFailure, Eligibility, Nomination, Preemption, Trace, Victim};
+use super::outcome::{Cause, DryRunFailure, Eligibility, Nomination, Preemption, Victim};
 use crate::kube::behavior::{DryRunError, NominationWithoutCandidate, PotentialOrder};
 use crate::kube::plugin::Plugin;
 use crate::model::cluster::Kind;
-use crate::model::id::NodeId;
 use choice::Choices;
 use dry_run::{DryRuns, Tried};
 use pick::{Choosing, Crash};
 use sampling::Order;
 use statuses::Statuses;
+
+pub(crate) use walk::trace;
 
 /// What preemption comes to.
 pub(crate) struct Preempted {
@@ -101,13 +102,6 @@ pub(crate) fn run(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, statuses: &S
         preempted.gaps = budget_gaps(cycle, &preempted.preemption);
     }
     preempted
-}
-
-/// The dry run of one node, step by step, as [`run`] does it.
-pub(crate) fn trace(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, node: NodeId) -> Trace {
-    let (snapshot, priority) = (cycle.snapshot, cycle.incoming().priority());
-    let (lineup, now) = (lineup::below(snapshot, priority), lineup::now(snapshot));
-    walk::trace(&DryRuns { cycle: *cycle, filters, lineup: &lineup, rank: &[], now }, node)
 }
 
 fn without_candidate(cycle: &PodCycle<'_>, preemption: &Preemption) -> Nomination {

@@ -61,37 +61,33 @@ impl Budgets {
         Budgets { any, listed, matching, list }
     }
 
+    /// The budgets that match a pod, in the canonical order, where they are kept.
+    fn kept(&self, pod: &Pod) -> Option<&[PdbId]> {
+        if !self.any[pod.namespace.index()] {
+            return Some(&[]);
+        }
+        self.matching.get(&(pod.namespace, pod.labels)).map(|range| &self.list[range.clone()])
+    }
+
     /// Whether some budget may match a pod.
     pub(crate) fn may_match(&self, pod: &Pod) -> bool {
-        let known = self.matching.get(&(pod.namespace, pod.labels));
-        self.any[pod.namespace.index()] && known.is_none_or(|range| !range.is_empty())
+        self.kept(pod).is_none_or(|found| !found.is_empty())
     }
 
     /// The budgets that match a pod, in the canonical order.
     pub(crate) fn of(&self, cluster: &Cluster, pod: PodId) -> Cow<'_, [PdbId]> {
         let pod = cluster.pod(pod);
-        if !self.any[pod.namespace.index()] {
-            return Cow::Borrowed(&[]);
-        }
-        match self.matching.get(&(pod.namespace, pod.labels)) {
-            Some(range) => Cow::Borrowed(&self.list[range.clone()]),
-            None => Cow::Owned(self.listed.find(cluster, pod)),
-        }
+        self.kept(pod).map_or_else(|| Cow::Owned(self.listed.find(cluster, pod)), Cow::Borrowed)
     }
 
-    /// Charges the potential victims of one node, most important first: for each whether it violates a budget. All are
-    /// charged before any is reprieved, so a pod that is spared afterwards may have used up another's disruption.
-    pub(crate) fn charge(
-        &self,
-        cluster: &Cluster,
-        behavior: &PreemptionBehavior,
-        victims: &[Importance],
-        rank: &Rank,
-    ) -> Charged {
+    /// Charges the potential victims of one node, most important first, with the budgets in canonical order: for each
+    /// whether it violates a budget. All are charged before any is reprieved, so a pod that is spared afterwards may have
+    /// used up another's disruption.
+    pub(crate) fn charge(&self, cluster: &Cluster, behavior: &PreemptionBehavior, victims: &[Importance]) -> Charged {
         let mut charging = Charging::default();
         for victim in victims {
             let mut matching = self.of(cluster, victim.pod).into_owned();
-            charging.add(cluster, behavior, victim.pod, &mut matching, rank);
+            charging.add(cluster, behavior, victim.pod, &mut matching, &[]);
         }
         charging.done()
     }

@@ -2,11 +2,11 @@
 //! dry runs of all nodes are held against.
 
 use super::super::chain::{CycleFilters, Phase};
-use super::super::framework::NodeStatus;
+use super::super::framework::{NodeStatus, PodCycle};
 use super::super::node_view::NodeView;
 use super::super::nominated;
 use super::super::outcome::{Candidate, DryRunFailure, PutBack, Trace, Victim};
-use super::dry_run::{self, DryRuns};
+use super::dry_run;
 use super::importance::{self, Importance};
 use super::lineup;
 use super::pdb::Charges;
@@ -14,22 +14,27 @@ use crate::kube::behavior::{NoLowerPriority, NoVictimNeeded, VictimOrder};
 use crate::model::id::{NodeId, PodId};
 use std::sync::Arc;
 
-/// Tries one node and writes down every step.
-pub(crate) fn trace(runs: &DryRuns<'_>, node: NodeId) -> Trace {
+/// Tries one node and writes down every step, as [`run`](super::run) does it.
+pub(crate) fn trace(cycle: &PodCycle<'_>, filters: &CycleFilters<'_>, node: NodeId) -> Trace {
     let mut trace = Trace::default();
-    let result = walk(runs, node, &mut trace);
+    let result = walk(cycle, filters, node, &mut trace);
     Trace { result: Some(result), ..trace }
 }
 
-fn walk(runs: &DryRuns<'_>, node: NodeId, trace: &mut Trace) -> Result<Candidate, DryRunFailure> {
-    let snapshot = runs.cycle.snapshot;
+fn walk(
+    cycle: &PodCycle<'_>,
+    filters: &CycleFilters<'_>,
+    node: NodeId,
+    trace: &mut Trace,
+) -> Result<Candidate, DryRunFailure> {
+    let snapshot = cycle.snapshot;
     let behavior = &snapshot.behavior.preemption;
-    let mut potential = lineup::unsorted_below(snapshot, node, runs.cycle.incoming().priority());
+    let mut potential = lineup::unsorted_below(snapshot, node, cycle.incoming().priority());
     match behavior.no_lower_priority {
         NoLowerPriority::Rejected if potential.is_empty() => return Err(DryRunFailure::NoVictims),
         NoLowerPriority::Rejected | NoLowerPriority::GoesOn => {}
     }
-    let mut room = Room { view: NodeView::new(snapshot, node), filters: runs.filters.fork(), runs };
+    let mut room = Room { view: NodeView::new(snapshot, node), filters: filters.fork(), cycle };
     for victim in &potential {
         room.remove(victim.pod)?;
     }
@@ -39,8 +44,8 @@ fn walk(runs: &DryRuns<'_>, node: NodeId, trace: &mut Trace) -> Result<Candidate
     if !emptied.fits() {
         return Err(DryRunFailure::Rejected(emptied));
     }
-    importance::sort(&mut potential, behavior, runs.now);
-    let charged = lineup::budgets(snapshot).charge(&snapshot.cluster, behavior, &potential, runs.rank);
+    importance::sort(&mut potential, behavior, lineup::now(snapshot));
+    let charged = lineup::budgets(snapshot).charge(&snapshot.cluster, behavior, &potential);
     let candidate = reprieve(room, &potential, charged.all(), trace)?;
     match behavior.no_victim_needed {
         NoVictimNeeded::Fails if candidate.victims.is_empty() => Err(DryRunFailure::NoVictimNeeded),
@@ -73,10 +78,10 @@ fn reprieve(
             evicted.push((at, status));
         }
     }
-    let behavior = &room.runs.cycle.snapshot.behavior.preemption;
+    let (behavior, now) = (&room.cycle.snapshot.behavior.preemption, lineup::now(room.cycle.snapshot));
     let mut order: Vec<Importance> = evicted.iter().map(|(at, _)| potential[*at as usize]).collect();
     match behavior.victim_order {
-        VictimOrder::Importance if mixed => importance::sort(&mut order, behavior, room.runs.now),
+        VictimOrder::Importance if mixed => importance::sort(&mut order, behavior, now),
         VictimOrder::Importance | VictimOrder::ViolatingFirst => {}
     }
     let pdb_violations = evicted.iter().filter(|(at, _)| charges.violates(*at)).count();
@@ -89,7 +94,7 @@ fn reprieve(
         victims: victims.collect(),
         reprieved,
         pdb_violations: i64::try_from(pdb_violations).expect("fewer victims than ids"),
-        score: dry_run::score(&order, room.runs.now),
+        score: dry_run::score(&order, now),
     })
 }
 
@@ -97,7 +102,7 @@ fn reprieve(
 struct Room<'r> {
     view: NodeView<'r>,
     filters: CycleFilters<'r>,
-    runs: &'r DryRuns<'r>,
+    cycle: &'r PodCycle<'r>,
 }
 
 impl Room<'_> {
@@ -112,6 +117,6 @@ impl Room<'_> {
     }
 
     fn judge(&self) -> NodeStatus {
-        nominated::judge(&self.runs.cycle, &self.filters, &self.view, Phase::DryRun)
+        nominated::judge(self.cycle, &self.filters, &self.view, Phase::DryRun)
     }
 }

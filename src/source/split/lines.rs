@@ -27,7 +27,7 @@ pub(super) fn split<'b>(file: FileId, bytes: &'b [u8], room: &Room) -> Option<Sp
     room.take_as(&trial);
     let mut all = Split::default();
     for (split, piece) in splits.into_iter().zip(pieces) {
-        append(&mut all, split, piece.start as u64);
+        all.append(split, piece.start as u64);
     }
     Some(all)
 }
@@ -57,20 +57,6 @@ pub(super) fn split_piece<'b>(file: FileId, bytes: &'b [u8], room: &Room) -> Opt
     scanner.out.breaks.is_empty().then_some(scanner.out)
 }
 
-/// Appends what was found in a piece that begins at `base`.
-fn append<'b>(all: &mut Split<'b>, mut piece: Split<'b>, base: u64) {
-    let lists = u32::try_from(all.lists.len()).unwrap_or(u32::MAX);
-    for document in &mut piece.documents {
-        document.offset += base;
-        document.list = document.list.map(|list| list + lists);
-    }
-    piece.lists.iter_mut().for_each(|it| it.offset += base);
-    piece.foreign.iter_mut().for_each(|it| it.offset += base);
-    all.documents.append(&mut piece.documents);
-    all.lists.append(&mut piece.lists);
-    all.foreign.append(&mut piece.foreign);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,7 +80,7 @@ mod tests {
             let mut all = Split::default();
             for piece in pieces(text.as_bytes(), size) {
                 let split = split_piece(FileId(0), &text.as_bytes()[piece.clone()], &room).expect("only values");
-                append(&mut all, split, piece.start as u64);
+                all.append(split, piece.start as u64);
             }
             assert!(format!("{all:?}") == whole, "{size}: {all:?}");
         }
